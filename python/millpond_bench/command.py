@@ -162,7 +162,7 @@ def _measure(runs: Sequence[ExperimentRun], writer: Places, store: Path | None, 
             run.show()
         write_one(run)
     for name, together in judge_together(runs).items():
-        if not writer.takes_stdout:
+        if not writer.takes_stdout and not all(run.figures_only for run in together):
             from millpond_bench.tables.terminal_table import print_together
 
             print_together(name, [claim for run in together for claim in run.claims])

@@ -76,7 +76,7 @@ def test_failed_allocators_have_a_row_and_missing_ones_none() -> None:
     found = table(FIVE_OPERATIONS, cells, five)
     bad = next(c for c in cells if c.contender.name == ALLOCATORS["mt_allocator"])
     outcomes = [*(o for o in found.outcomes if o.cell != bad), Outcome.failed(bad, "bench", 1, "bad_alloc", "no room")]
-    times, _ = suite_charts.five_operations(PublishedTable(FIVE_OPERATIONS, cells, outcomes))
+    times, *_ = suite_charts.five_operations(PublishedTable(FIVE_OPERATIONS, cells, outcomes))
     rows = texts(times, "here")
     assert rows["mt_allocator"] == ["bad alloc"] * 5
     assert "boost::fast_pool_allocator" not in rows

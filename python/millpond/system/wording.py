@@ -10,7 +10,7 @@ from msgspec import UnsetType
 
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def _digits(value: float) -> str:
@@ -39,13 +39,13 @@ def count_text(value: float | None) -> str:
 
 
 def seconds_text(value: float | None) -> str:
-    """`1.25 s`, `3.10 ms`."""
+    """`1.25 s`, `3.10 ms`, `12.0 ns`."""
     if value is None:
         return "–"
     for unit, name in _SECONDS:
         if abs(value) >= unit:
             return f"{_digits(value / unit)} {name}"
-    return "0 s" if value == 0 else f"{_digits(value / 1e-6)} µs"
+    return "0 s" if value == 0 else f"{_digits(value / 1e-9)} ns"
 
 
 def share_text(value: float | None) -> str:

@@ -17,6 +17,7 @@ from millpond_bench.experiments.experiment_data import ExperimentData, Place
 from millpond_bench.experiments.paper_tables import Tables
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.tables.page_tables import Entry, PageTable, page_table
+from millpond_bench.tables.quantities import kind_of
 from millpond_bench.tables.table_model import NOWHERE, QuotientTableModel, TableModel
 
 PUBLISHED, HERE = "published", "here"
@@ -60,23 +61,45 @@ def charts(results: PublishedTable) -> list[Chart]:
 
 
 def _drawn(layouts: Sequence[_Layout], look: TableModel) -> list[Chart]:
-    """Charts of the layouts that have any measured figure."""
-    return [_chart(one, look) for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
+    """Charts of the layouts that have any measured figure; of all if none of these has a published one."""
+    measured = [one for one in layouts if any(key in look.ours for _, row in one.rows for key in row)]
+    both = any(key in look.printed for one in measured for _, row in one.rows for key in row)
+    return [_chart(one, look) for one in (measured if both or not measured else layouts)]
 
 
 def _chart(layout: _Layout, look: TableModel) -> Chart:
-    def drawn(caption: str, draw: Draw, every_row: bool = True) -> PageTable:
+    def drawn(caption: str, draw: Draw, units: Sequence[str], every_row: bool = True) -> PageTable:
         rows = [(label, [draw(k) for k in row]) for label, row in layout.rows]
-        corner = look.layout.corner
-        return page_table(caption, corner, layout.headings, [row for row in rows if every_row or any(row[1])])
+        kept = [row for row in rows if every_row or any(row[1])]
+        return page_table(caption, look.layout.corner, layout.headings, kept, units)
 
+    units = [_unit_of(look, [row[n] for _, row in layout.rows]) for n in range(len(layout.headings))]
     tables = [
-        drawn(PUBLISHED, look.published), drawn(HERE, look.here),
-        drawn("here / published", look.quotient, False), drawn("here, peak resident MB", look.held, False),
+        drawn(PUBLISHED, look.published, units), drawn(HERE, look.here, units, False),
+        drawn("here / published", look.quotient, ["ratio"], False),
+        drawn("here, peak resident memory", look.held, [look.peak_quantity.unit], False),
     ]  # fmt: skip
-    levels: list[tuple[str, Level]] = [(PUBLISHED, look.published_level), (HERE, look.our_level)]
+    _, factor = kind_of(look.unit)
+    scale = 1.0 if look.layout.relative else factor
+    levels: list[tuple[str, Level]] = [
+        (PUBLISHED, _scaled(look.published_level, scale)), (HERE, _scaled(look.our_level, scale)),
+    ]  # fmt: skip
     figures = _curves if look.layout.columns == _STRATEGY else _surfaces
-    return Chart(layout.title, [t for t in tables if not t.empty], figures(layout, look, levels))
+    found = figures(layout, look, levels) or _dots(layout, look, levels, scale)
+    return Chart(layout.title, [t for t in tables if not t.empty], found)
+
+
+def _scaled(level: Level, factor: float) -> Level:
+    def scaled(place: Place) -> float | None:
+        value = level(place)
+        return None if value is None else float(f"{value * factor:.4g}")  # more digits make the page larger
+
+    return scaled
+
+
+def _unit_of(look: TableModel, places: Sequence[Place]) -> str:
+    """The unit of a column: that of its entries."""
+    return look.unit_of(next((place for place in places if place != NOWHERE), NOWHERE))
 
 
 def _value(look: TableModel) -> Axis:
@@ -84,17 +107,18 @@ def _value(look: TableModel) -> Axis:
     if look.layout.relative:
         data = look.experiment.data
         return Axis(name=f"of {data.alias(data.baseline) or 'the baseline'}", unit="share", log=True)
-    return Axis(name=look.unit.replace("_", " "), unit="seconds" if look.unit == "seconds" else "number", log=True)
+    kind, _ = kind_of(look.unit)
+    name = look.experiment.data.figure.name if look.unit in ("ns", "seconds", "bytes") else look.unit
+    return Axis(name=name.removesuffix("_ns").replace("_", " "), unit=kind, log=True)
 
 
 def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]]) -> list[Figure]:
     """Curves over the rows, if these are two or more."""
     series = []
     for kind, level in levels:
-        for number, (heading, name) in enumerate(layout.headings):
+        for number, (label, _) in enumerate(layout.headings):
             found = [(at, level(row[number])) for at, (_, row) in enumerate(layout.rows)]
             points = [(at, value) for at, value in found if value is not None and value > 0]
-            label = " ".join(dict.fromkeys(word for word in (heading, name) if word))
             if points:
                 series.append(
                     Series(name=f"{label}, {kind}", group=label, kind=kind, points=points, colour=number % COLOURS,
@@ -104,6 +128,27 @@ def _curves(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level
         return []
     x = Axis(name=look.layout.corner, names=[label for label, _ in layout.rows])
     return [Curves(title="Published and here" if look.printed else "Here", x=x, y=_value(look), series=series)]
+
+
+def _dots(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]], scale: float) -> list[Figure]:
+    """Dots over the columns of a single row, or over the rows of a single column, with our intervals."""
+    if len(layout.rows) == 1:
+        ((_, places),), names, axis = layout.rows, [heading for heading, _ in layout.headings], look.layout.columns
+    else:
+        names, places = [label for label, _ in layout.rows], [row[0] for _, row in layout.rows]
+        axis = look.layout.corner
+    series = []
+    for number, (kind, level) in enumerate(levels):
+        points = [(at, value) for at, place in enumerate(places) if (value := level(place)) is not None and value > 0]
+        ends = [look.our_interval(places[at]) for at, _ in points] if kind == HERE else []
+        if points:
+            series.append(
+                Series(name=kind, look="dots", colour=number, points=points,
+                       intervals=[(low * scale, high * scale) for low, high in ends])
+            )  # fmt: skip
+    x = Axis(name=axis.replace("_", " "), names=names)
+    title = "Published and here" if any(one.name == PUBLISHED for one in series) else "Here"
+    return [Curves(title=title, x=x, y=_value(look), series=series)] if series else []
 
 
 def _surfaces(layout: _Layout, look: TableModel, levels: Sequence[tuple[str, Level]]) -> list[Figure]:
@@ -190,7 +235,7 @@ def _sortable(data: ExperimentData, direction: int) -> Callable[[tuple[int | str
 
 def _heading(data: ExperimentData, tables: Tables, value: int | str) -> tuple[str, str]:
     if isinstance(value, str):
-        return data.alias(value) or value, value
+        return data.alias(value) or value, ""
     return tables.labels(tables.columns, value), ""
 
 

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: BSL-1.0
 """The page of experiments: each of a paper's tables next to ours, their ratio, then its statements, or our bars.
 
-    table of the paper │ the same of ours │ ours / the paper's │ peak resident bytes      one row for each table
-    statement │ rule │ the paper's figure │ ours with its interval │ verdict             one row for each;
+    question │ what the document found │ what was found here
+    labels, axes and terms
+    figure, published and here; below it: published │ here │ here / published │ peak resident      for each table
+    statement with its rule │ the paper's figure │ ours with its interval │ verdict                one row for each;
                               two figures and verdicts if the paper's allocators were built otherwise than ours
+
+A run of too few rounds has no verdicts: its statements have only the figures.
 
 One offline file: no network, no script except the report's own, colours by class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from millpond.report.figures.figure_html import html_of
 from millpond.report.figures.offline_page import load
@@ -22,20 +30,24 @@ from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
 from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
+from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
 from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.pages.charts import PUBLISHED, Chart, charts
+from millpond_bench.pages.findings import finding
 from millpond_bench.runs.experiment_run import ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
-from millpond_bench.tables.table_model import text_of
+from millpond_bench.tables.legend import AxisRow, ExperimentQuestion, LabelRow, question, terms
+from millpond_bench.tables.legend import axes as axes_of
+from millpond_bench.tables.legend import labels as labels_of
+from millpond_bench.tables.quantities import quantity_of, short_text
 from millpond_bench.tables.terminal_table import claims_line
 
 _BESIDE_AT_MOST = 400
-_BOTH = (
-    "Each table as published, then here, here / published, and the peak resident bytes. Figures show both: a curve is "
-    "dashed as published and whole as measured here; two heat maps have one scale."
-)
-_OURS = "Ours, and the peak resident bytes. There are no published figures."
+_BOTH = "A curve is dashed as published and solid as measured here. Two heat maps share one scale."
+_OURS = "All figures are measured here: the document's own are lost, or it has none."
+_ELSEWHERE = "All figures are measured here: the document's own are of other points, which larger scales measure."
+_TICKED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -48,8 +60,17 @@ class ExperimentSection:
     machine: str
     number: str
     measured: str
+    asks: str
+    found: str
+    finding: str
+    figures_only: Markup
     facts: list[str]
-    notes: list[str]
+    warnings: list[str]
+    notes: Sequence[str]
+    labels: list[LabelRow]
+    other_legends: Mapping[str, str]
+    axes: list[AxisRow]
+    terms: list[tuple[str, str]]
     reading: str
     charts: list[Chart]
     figures: list[Figure]
@@ -74,9 +95,22 @@ def render(runs: Sequence[ExperimentRun]) -> str:
         title=f"Millpond: {names}{beside}",
         heading="Published experiments, run here" if beside else "Benchmarks",
         machine=str(this_machine()),
-        sections=[_section(run) for run in runs],
+        sections=_once([_section(run) for run in runs]),
         html_of=html_of,
     )
+
+
+def _once(sections: Sequence[ExperimentSection]) -> list[ExperimentSection]:
+    """The sections, each label with the same words only in the first legend that has it."""
+    first: dict[LabelRow, ExperimentSection] = {}
+    found = []
+    for section in sections:
+        others = {first[row].anchor: first[row].title for row in section.labels if row in first}
+        first |= {row: section for row in section.labels if row not in first}
+        found.append(
+            replace(section, labels=[row for row in section.labels if first[row] is section], other_legends=others)
+        )
+    return found
 
 
 def _section(run: ExperimentRun) -> ExperimentSection:
@@ -88,22 +122,44 @@ def _section(run: ExperimentRun) -> ExperimentSection:
         f"seed {run.request.seed}", *_programs(run.programs), f"run {run.journal.run}",
     ]  # fmt: skip
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
+    asks, labels, axes, found = ExperimentQuestion("", ""), list[LabelRow](), list[AxisRow](), ""
     if isinstance(run, PublishedRun):
+        asks, found, axes = question(spec.name), finding(run.results), axes_of(run.spec)
+        labels = labels_of(run.spec, _strategies(run))
         drawn = [*run.spec.table.tabulate(run.results), *charts(run.results)]
         headings, counted = run.results.headings, _counted(run.results)
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
+        if reading == _OURS and run.spec.published_values():
+            reading = _ELSEWHERE
     beside = _beside(run) if isinstance(run, PublishedRun) else [_comparison(row) for row in run.rows]
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
     return ExperimentSection(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
-        spec.section, spec.measured, facts,
-        run.notes, reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],
-        heading(spec.claims) if spec.claims else "Bars", [*map(_claim, run.claims), *map(_bar, run.bars)],
-        any(judged.on_documents for judged in run.claims),
-        claims_line(run.claims) if run.claims else held if run.bars else "", beside[:_BESIDE_AT_MOST],
+        spec.section, spec.measured, asks.asks, asks.found, found, _ticked(run.figures_only), facts,
+        [note for note in run.notes if note not in spec.notes and not (run.figures_only and "verdict" in note)],
+        spec.notes, labels, {}, axes, terms(" ".join([spec.measured, asks.asks, asks.found, *spec.notes])),
+        reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],
+        heading(spec.claims) if spec.claims else "Bars",
+        [*(_claim(one, spec) for one in run.claims), *map(_bar, run.bars)],
+        not run.figures_only and any(judged.on_documents for judged in run.claims),
+        "" if run.figures_only else claims_line(run.claims) if run.claims else held if run.bars else "",
+        beside[:_BESIDE_AT_MOST],
         max(0, len(beside) - _BESIDE_AT_MOST), headings, counted[:_BESIDE_AT_MOST],
         max(0, len(counted) - _BESIDE_AT_MOST),
     )  # fmt: skip
+
+
+def _ticked(text: str) -> Markup:
+    """The text with `code` in its element."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))
+
+
+def _strategies(run: PublishedRun) -> list[str]:
+    """Every strategy that a table may show: those of the cells, and those that the document has figures of."""
+    ours = [cell.contender.name for cell in run.cells]
+    published = [name for _, name in run.spec.table.printed()]
+    known = [*run.spec.data.measured_strategies, *run.spec.data.extra_strategies]
+    return sorted({*ours, *published}, key=lambda name: (known.index(name) if name in known else len(known), name))
 
 
 def _bar(bar: Verdict) -> dict[str, Any]:
@@ -122,7 +178,7 @@ def _comparison(row: ResultRow) -> dict[str, str]:
     ratio = row.to_peer or row.to_ideal
     return {
         "cell": f"{row.workload}, {row.comparison}: {row.ours_name}{against}",
-        "figure": f"{number_text(row.ours)} {row.unit}" if row.ours is not None else row.note or "not measured",
+        "figure": f"{short_text(row.ours)} {row.unit}" if row.ours is not None else row.note or "not measured",
         "interval": f"{number_text(ratio.low)} – {number_text(ratio.high)}" if ratio else "",
         "ratio": number_text(ratio.median) if ratio else "–",
     }
@@ -138,26 +194,47 @@ def _programs(programs: Sequence[SuiteProgram]) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _claim(judged: Verdict) -> dict[str, Any]:
-    claim = judged.claim
-    published = number_text(judged.published) if judged.published is not None else "–"
+def _claim(judged: Verdict, spec: ExperimentSpec) -> dict[str, Any]:
+    claim, unit = judged.claim, _unit_of(judged.claim, spec)
+    published = _value_text(judged.published, unit) if judged.published is not None else "–"
     return {
         "id": claim.id,
         "section": claim.section,
         "statement": claim.statement,
-        "rule": _rule_text(judged),
+        "rule": _rule_text(judged, unit),
         "published": published,
         "aside": _aside(claim),
-        **_figure_and_verdict(judged),
-        "on_documents": _figure_and_verdict(judged.on_documents) if judged.on_documents else None,
+        **_figure_and_verdict(judged, unit),
+        "on_documents": _figure_and_verdict(judged.on_documents, unit) if judged.on_documents else None,
     }
 
 
-def _figure_and_verdict(judged: Verdict) -> dict[str, str]:
+def _unit_of(claim: Claim, spec: ExperimentSpec) -> str:
+    """The unit of a statement's figure; "ratio" for quotients, shares, ranks and the like."""
+    if claim.against or claim.kind != "ratio" or claim.over in ("share", "spread") or claim.other_metric:
+        return "ratio"
+    figure = spec.data.figure.unit if isinstance(spec, PublishedSpec) else "ratio"
+    return spec.metrics.units.get(claim.metric, figure) if claim.metric else figure
+
+
+def _value_text(value: float, unit: str) -> str:
+    """A value with its unit; ratios have none."""
+    if unit in ("ratio", "share"):
+        return short_text(value)
+    quantity = quantity_of(unit, [value])
+    return f"{quantity.text(value)} {quantity.unit}"
+
+
+def _bound_text(claim: Claim, unit: str) -> str:
+    low, high = (_value_text(end, unit) if math.isfinite(end) else "" for end in (claim.low, claim.high))
+    return f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+
+
+def _figure_and_verdict(judged: Verdict, unit: str) -> dict[str, str]:
     ours, missing = judged.ours, judged.claim.missing
     return {
-        "ours": number_text(ours.median) if ours else "–",
-        "interval": f"{number_text(ours.low)} – {number_text(ours.high)}" if ours else "",
+        "ours": _value_text(ours.median, unit) if ours else "–",
+        "interval": f"{_value_text(ours.low, unit)} – {_value_text(ours.high, unit)}" if ours else "",
         "title": _title(judged, ours) if ours else "",
         "verdict": judged.verdict,
         "missing": f"missing: {missing}" if missing else judged.remark,
@@ -191,7 +268,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _rule_text(judged: Verdict) -> str:
+def _rule_text(judged: Verdict, unit: str) -> str:
     """A short text for the value that is compared with the bound."""
     claim = judged.claim
     if claim.kind == "untestable":
@@ -207,7 +284,7 @@ def _rule_text(judged: Verdict) -> str:
     where = ", ".join(f"{k} {_where(v)}" for k, v in claim.where.items())
     along = f" along {claim.axis}" if claim.kind == "step" else f" from {claim.axis} {claim.first} to {claim.last}"
     rows = along if claim.axis else ""
-    return f"{what}{rows}{f', at {where}' if where else ''}: {claim.bound_text()}"
+    return f"{what}{rows}{f', at {where}' if where else ''}: {_bound_text(claim, unit)}"
 
 
 def _where(wanted: Any) -> str:
@@ -226,11 +303,17 @@ def _beside(run: PublishedRun) -> list[dict[str, str]]:
         row for row in run.results.summary()
         if row.metric == figure.name and row.published_unit is None and not run.results.has_published_row(row)
     ]  # fmt: skip
+    quantity = quantity_of(figure.unit, [row.median for row in rows if row.median])
+    unit = f" {quantity.unit}" if quantity.factor else ""
+
+    def text(value: float) -> str:
+        return f"{quantity.text(value)}{unit}"
+
     return [
         {
             "cell": row.cell,
-            "figure": row.why_null or row.status if row.median is None else number_text(row.median),
-            "interval": " – ".join(number_text(end) for end in (row.low, row.high) if end is not None),
+            "figure": row.why_null or row.status if row.median is None else text(row.median),
+            "interval": " – ".join(text(end) for end in (row.low, row.high) if end is not None),
             "ratio": number_text(row.ratio_to_baseline) if row.ratio_to_baseline is not None else "–",
         }
         for row in rows
@@ -244,5 +327,5 @@ def _counted(results: PublishedTable) -> list[tuple[str, list[str]]]:
         counted = results.counted(cell)
         found = [counted[name] for name in names]
         if any(value is not None for value in found):
-            rows.append((cell.name, ["–" if value is None else text_of(value) for value in found]))
+            rows.append((cell.name, ["–" if value is None else short_text(value) for value in found]))
     return rows

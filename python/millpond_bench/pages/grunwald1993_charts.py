@@ -15,13 +15,13 @@ from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, PublishedTable, published_table
 from millpond_bench.pages.charts import HERE, PUBLISHED, Chart
 from millpond_bench.tables.page_tables import Entry, PageTable, page_table
-from millpond_bench.tables.table_model import text_of
+from millpond_bench.tables.quantities import text_of
 
 Value = Callable[[PlaceTable, str, str], Entry | None]
 _COLUMNS_2 = {
-    "instructions_executed": ("instructions, millions", 1e6), FIGURE: ("data references, millions", 1.0),
-    "heap_bytes": ("heap, KB", 1024.0), "objects_allocated": ("objects allocated, thousands", 1e3),
-    "objects_freed": ("objects freed, thousands", 1e3),
+    "instructions_executed": ("instructions", "millions", 1e6), FIGURE: ("data references", "millions", 1.0),
+    "heap_bytes": ("heap", "KB", 1024.0), "objects_allocated": ("objects allocated", "thousands", 1e3),
+    "objects_freed": ("objects freed", "thousands", 1e3),
 }  # fmt: skip
 _ROWS_6 = (
     ("miss rate with tags, %", "gnu_local_padded", FIGURE),
@@ -38,12 +38,11 @@ def tables_2_and_3(results: PublishedTable) -> list[Chart]:
     """Figures of each program and input under FIRSTFIT."""
 
     def value(of: PlaceTable, program: str, metric: str) -> Entry | None:
-        return _entry(of, ((("program", program),), "first_fit"), metric, _COLUMNS_2[metric][1])
+        return _entry(of, ((("program", program),), "first_fit"), metric, _COLUMNS_2[metric][2])
 
-    columns = [(heading, metric) for metric, (heading, _) in _COLUMNS_2.items()]
-    return [
-        _chart("Tables 2 and 3: the programs under FIRSTFIT", "program", results, _programs(results), columns, value)
-    ]
+    columns = [(heading, metric) for metric, (heading, *_) in _COLUMNS_2.items()]
+    units, title = [unit for _, unit, _ in _COLUMNS_2.values()], "Tables 2 and 3: the programs under FIRSTFIT"
+    return [_chart(title, "program", results, _programs(results), columns, units, value)]
 
 
 def tables_4_and_5(results: PublishedTable) -> list[Chart]:
@@ -60,7 +59,7 @@ def tables_4_and_5(results: PublishedTable) -> list[Chart]:
         rows = [(results.experiment.data.alias(one) or one, one) for one in strategies]
         columns = [(program, program) for _, program in _programs(results)]
         title = f"Table {number}: estimated seconds in all / waiting for misses, {size} KB direct-mapped"
-        found.append(_chart(title, "allocator", results, rows, columns, value))
+        found.append(_chart(title, "allocator", results, rows, columns, ["s / s"], value))
     return found
 
 
@@ -73,7 +72,8 @@ def table_6(results: PublishedTable) -> list[Chart]:
 
     rows = [(name, name) for name, *_ in _ROWS_6]
     columns = [(program, program) for _, program in _programs(results)]
-    return [_chart("Table 6: GNU LOCAL with tags and without, 64 KB direct-mapped", "", results, rows, columns, value)]
+    title = "Table 6: GNU LOCAL with tags and without, 64 KB direct-mapped"
+    return [_chart(title, "figure", results, rows, columns, ["%"], value)]
 
 
 def _programs(results: PublishedTable) -> list[tuple[str, str]]:
@@ -84,13 +84,13 @@ def _programs(results: PublishedTable) -> list[tuple[str, str]]:
 
 def _chart(
     title: str, corner: str, results: PublishedTable, rows: Sequence[tuple[str, str]],
-    columns: Sequence[tuple[str, str]], value: Value,
+    columns: Sequence[tuple[str, str]], units: Sequence[str], value: Value,
 ) -> Chart:  # fmt: skip
     tables: list[PageTable] = []
     for caption, of in ((PUBLISHED, published_table(results.experiment)), (HERE, results.by_place())):
         filled = [(label, [value(of, row, column) for _, column in columns]) for label, row in rows]
         headings = [(heading, "") for heading, _ in columns]
-        tables.append(page_table(caption, corner, headings, [row for row in filled if any(row[1])]))
+        tables.append(page_table(caption, corner, headings, [row for row in filled if any(row[1])], units))
     return Chart(title, [table for table in tables if not table.empty], [])
 
 

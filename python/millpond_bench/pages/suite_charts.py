@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from millpond.cells.cell import Cell
-from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, Series
+from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, HeatCell, HeatMap, Series, Unit
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond.system.wording import count_text, seconds_text
 from millpond_bench.experiments.experiment_data import Place, Point, thousands
 from millpond_bench.experiments.result_table import PlaceTable, PublishedTable, published_table
 from millpond_bench.pages.charts import DASH_OF, HERE, PUBLISHED, Chart
 from millpond_bench.tables.page_tables import Entry, PageTable, page_table
-from millpond_bench.tables.table_model import text_of
+from millpond_bench.tables.quantities import text_of
 
 _MB = 1e6
 # The histogram that the paper prints as text: probe, the least microseconds of a bucket, its count.
@@ -36,6 +36,31 @@ class _Column:
     scale: float = 1.0
 
 
+@dataclass(frozen=True)
+class _Unit:
+    """The unit of a table's columns: its name and size, and the axes of its figure."""
+
+    name: str
+    size: float
+    axis: Unit
+    x: str
+    y: str
+
+
+_NS = _Unit("ns", 1e-9, "seconds", "operation", "CPU time")
+_MEGABYTES = _Unit("MB", _MB, "bytes", "moment", "resident")
+# The five operations, each with its metric of all numbers (none: the experiment's figure, of one number).
+OPERATIONS = (
+    ("allocate", ""), ("free, last to first", "free_from_last_seconds"),
+    ("free, first to last", "free_from_first_seconds"), ("free every second", "free_odd_seconds"),
+    ("free every second, allocate again", "free_and_allocate_odd_seconds"),
+)  # fmt: skip
+MOMENTS = (
+    ("all allocated", "elements_bytes"), ("all freed", "freed_bytes"),
+    ("array of pointers deleted", "array_gone_bytes"),
+)  # fmt: skip
+
+
 def five_operations(results: PublishedTable) -> list[Chart]:
     """The paper's two graphs for each length of the array: nanoseconds per element, and resident megabytes."""
     found = []
@@ -43,24 +68,21 @@ def five_operations(results: PublishedTable) -> list[Chart]:
         (count,) = (int(value) for _, value in point)
         each = 1e9 / count
         numbers = f"{thousands('', count)} numbers"
-        times = (
-            _Column("allocate", results.experiment.data.figure.name),
-            _Column("free, last to first", "free_from_last_seconds", each),
-            _Column("free, first to last", "free_from_first_seconds", each),
-            _Column("free every second", "free_odd_seconds", each),
-            _Column("free every second, allocate again", "free_and_allocate_odd_seconds", each),
-        )  # fmt: skip
-        moments = (
-            _Column("all allocated", "elements_bytes", 1 / _MB), _Column("all freed", "freed_bytes", 1 / _MB),
-            _Column("array of pointers deleted", "array_gone_bytes", 1 / _MB),
-        )  # fmt: skip
-        found += _by_metric(f"{numbers}: CPU ns of each operation, for each number of the array", results, point, times)
-        found += _by_metric(f"{numbers}: resident MB at three moments, without the array of pointers",
-                            results, point, moments)  # fmt: skip
+        times = [
+            _Column(heading, metric or results.experiment.data.figure.name, each if metric else 1.0)
+            for heading, metric in OPERATIONS
+        ]
+        moments = [_Column(heading, metric, 1 / _MB) for heading, metric in MOMENTS]
+        found += _by_metric(f"{numbers}: CPU time of each operation, for each number of the array",
+                            results, point, times, _NS)  # fmt: skip
+        found += _by_metric(f"{numbers}: resident memory at three moments, without the array of pointers",
+                            results, point, moments, _MEGABYTES)  # fmt: skip
     return found
 
 
-def _by_metric(title: str, results: PublishedTable, point: Point, columns: Sequence[_Column]) -> list[Chart]:
+def _by_metric(
+    title: str, results: PublishedTable, point: Point, columns: Sequence[_Column], unit: _Unit
+) -> list[Chart]:
     """One chart with the paper's values and ours; none if there are no values of ours."""
     published, ours = published_table(results.experiment), results.by_place()
     strategies = [name for name in results.experiment.data.strategies if (point, name) in results.cells_at]
@@ -71,20 +93,27 @@ def _by_metric(title: str, results: PublishedTable, point: Point, columns: Seque
             for name in strategies
         ]
         headings = [(column.heading, column.metric) for column in columns]
-        return page_table(caption, "allocator", headings, [row for row in rows if every_row or any(row[1])])
+        kept = [row for row in rows if every_row or any(row[1])]
+        return page_table(caption, "allocator", headings, kept, [unit.name])
 
     here = drawn(HERE, ours, True)
     tables = [table for table in (drawn(PUBLISHED, published, False), here) if not table.empty]
-    return [Chart(title, tables, _dots(results, point, columns, strategies))] if here in tables else []
+    return [Chart(title, tables, _dots(results, point, columns, strategies, unit))] if here in tables else []
 
 
-def _dots(results: PublishedTable, point: Point, columns: Sequence[_Column], strategies: Sequence[str]) -> list[Figure]:
+def _dots(
+    results: PublishedTable, point: Point, columns: Sequence[_Column], strategies: Sequence[str], unit: _Unit
+) -> list[Figure]:
     """The values of a chart as dots: a colour for each allocator, with our intervals."""
     series = []
     for kind, of in ((PUBLISHED, published_table(results.experiment)), (HERE, results.by_place())):
         for number, name in enumerate(strategies):
             found = [(at, _summary(of, (point, name), column.metric)) for at, column in enumerate(columns)]
-            known = [(at, value, columns[at].scale) for at, value in found if value is not None and value.median > 0]
+            known = [
+                (at, value, columns[at].scale * unit.size)
+                for at, value in found
+                if value is not None and value.median > 0
+            ]
             alias = results.experiment.data.alias(name) or name
             if known:
                 series.append(
@@ -96,8 +125,9 @@ def _dots(results: PublishedTable, point: Point, columns: Sequence[_Column], str
                 )  # fmt: skip
     if not series:
         return []
-    x = Axis(name="operation or moment", names=[column.heading for column in columns])
-    return [Curves(title="Published and here", x=x, y=Axis(name="value", log=True), series=series)]
+    x = Axis(name=unit.x, names=[column.heading for column in columns])
+    title = "Published and here" if any(one.kind == PUBLISHED for one in series) else "Here"
+    return [Curves(title=title, x=x, y=Axis(name=unit.y, unit=unit.axis, log=True), series=series)]
 
 
 def _entry(of: PlaceTable, place: Place, column: _Column) -> Entry | None:
@@ -214,7 +244,8 @@ def _histogram_table(
     headings = [(_duration(bucket), "or more, and less than twice that") for bucket in buckets]
     if ends:
         headings = [(_FIRST, "of all"), *headings, (_LAST, "of all")]
-    return page_table(caption, corner, headings, [row for row in rows if any(row[1])])
+    units = ["time", *["count"] * (len(headings) - 2), "time"] if ends else ["count"]
+    return page_table(caption, corner, headings, [row for row in rows if any(row[1])], units)
 
 
 def _time(ns: float | None) -> Entry | None:
@@ -241,9 +272,25 @@ def dials(names: Sequence[str], centre: Mapping[str, int], results: PublishedTab
                 cells = [_percent(ours, (point, base), f"measured_{out}") for out in names]
                 rows.append((f"{name} {at[name] / 10:g} %", cells))
     kept = [row for row in rows if any(row[1])]
-    table = page_table(HERE, "dial", [(name, f"measured {name}, %") for name in names], kept)
+    table = page_table(HERE, "dial", [(name, f"measured {name}, %") for name in names], kept, ["%"])
     title = "Dials in, dimensions out: what is measured of the recorded program, in percent"
-    return [Chart(title, [table], [])] if not table.empty else []
+    return [Chart(title, [table], _dial_map(table))] if not table.empty else []
+
+
+def _dial_map(table: PageTable) -> list[Figure]:
+    """The same as a heat map: a dial that turns only its own dimension has one bright block."""
+    rows = list(reversed(table.rows))
+    cells = [
+        HeatCell(column, height, float(entry.text) / 100)
+        for height, (_, entries) in enumerate(rows)
+        for column, entry in enumerate(entries)
+        if entry.text
+    ]
+    x = Axis(name="measured dimension", names=[heading for heading, _ in table.headings])
+    y = Axis(name=table.corner, names=[label for label, _ in rows])
+    value = Axis(name="measured", unit="share")
+    height = 22 * len(rows) + 70
+    return [HeatMap(title=HERE, x=x, y=y, value=value, cells=cells, low=0.0, high=1.0, labels=True, height=height)]
 
 
 def _percent(of: PlaceTable, place: Place, metric: str) -> Entry | None:

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: BSL-1.0
 """Figures of experiments on suites' programs: curves of quotients over an axis, and the littered heap.
 
+suballocator   a curve for each allocator over the number of elements, published and here, for each operation
 unique_chars   a curve for each contender over the length of a string: relative to std::set, littered / fresh
                64 KiB of the littered heap: a row is a page of 64 lines, dark where blocks are held
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from millpond.cells.cell import LITTER, Cell
 from millpond.cells.metrics import HEAP_TAKEN
 from millpond.report.figures.specification import COLOURS, Axis, Curves, Figure, HeatCell, HeatMap, Series
 from millpond.statistics.order_statistics import summarise
 from millpond_bench.experiments.quotients import Quotient
-from millpond_bench.experiments.result_table import PublishedTable
+from millpond_bench.experiments.result_table import PlaceTable, PublishedTable, published_table
+from millpond_bench.pages.charts import DASH_OF, HERE, PUBLISHED
+from millpond_bench.pages.suite_charts import OPERATIONS
 from millpond_bench.tables.table_model import QuotientTableModel
 
 _LINE_BYTES, _LINES_OF_A_ROW, _ROW_PIXELS, _MARGIN_PIXELS = 64, 64, 12, 60
@@ -36,8 +41,7 @@ def _curves(results: PublishedTable, quotient: Quotient) -> list[Figure]:
                 for at, own in look.ours
                 if own == name and dict(at)[LITTER] == litter and (level := look.our_level((at, own))) is not None
             )
-            alias = results.experiment.data.alias(name)
-            label = f"{alias} {name}" if alias else name
+            label = results.experiment.data.alias(name) or name
             if len(points) > 1:
                 dash = number // COLOURS % 3
                 series.append(Series(name=label, points=points, colour=number % COLOURS, dash=dash, has_dots=True))
@@ -47,6 +51,35 @@ def _curves(results: PublishedTable, quotient: Quotient) -> list[Figure]:
             x, y = Axis(name="length", log=True), Axis(name=quotient.title, unit="share", log=True)
             found.append(Curves(title=title, x=x, y=y, series=series))
     return found
+
+
+def operations_over_count(results: PublishedTable) -> list[Figure]:
+    """The document's graphs of the five operations: the time of one number over their count."""
+    found = list[Figure]()
+    for heading, metric in OPERATIONS:
+        series = []
+        for kind, of in ((PUBLISHED, published_table(results.experiment)), (HERE, results.by_place())):
+            for number, name in enumerate(results.experiment.data.strategies):
+                points = sorted(_times(results, of, name, metric))
+                label = results.experiment.data.alias(name) or name
+                if points:
+                    series.append(
+                        Series(name=f"{label}, {kind}", group=label, kind=kind, points=points, has_dots=True,
+                               colour=number % COLOURS, dash=DASH_OF[kind] + 2 * (number // COLOURS))
+                    )  # fmt: skip
+        if len({x for one in series for x, _ in one.points}) > 1 and any(one.kind == HERE for one in series):
+            x, y = Axis(name="numbers N", unit="count", log=True), Axis(name="CPU time each", unit="seconds", log=True)
+            found.append(Curves(title=f"{heading.capitalize()}, by N", x=x, y=y, series=series))
+    return found
+
+
+def _times(results: PublishedTable, of: PlaceTable, name: str, metric: str) -> Iterator[tuple[float, float]]:
+    """The count of each point, and the seconds of one number."""
+    for point, strategy in of.values:
+        values = list(of.by_round((point, strategy), metric or results.experiment.data.figure.name).values())
+        if strategy == name and values:
+            count = float(dict(point)["count"])
+            yield count, summarise(values).median * (1 / count if metric else 1e-9)
 
 
 def heap_pictures(results: PublishedTable) -> list[Figure]:

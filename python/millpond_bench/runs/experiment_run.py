@@ -28,7 +28,9 @@ from millpond.system.clock import utc_now
 from millpond.system.machine import this_machine
 from millpond.system.machine_facts import memory_limit
 from millpond.system.progress import ProgressReport
+from millpond.system.wording import plural
 from millpond_bench.claims.claims import Verdict
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.bench_document import (
     SCHEMA,
     BenchDocument,
@@ -163,6 +165,25 @@ class ExperimentRun(ABC):
     @property
     def claims(self) -> list[Verdict]:
         return []
+
+    @property
+    def figures_only(self) -> str:
+        """A sentence for a run that shows figures without verdicts, with the command that gives verdicts; else empty.
+
+        This is every run of quick scale, and one with too few rounds for any verdict.
+        """
+        rounds, scale = self.request.rounds_of(self.spec), self.request.scale
+        if not self.claims or (scale != "quick" and rounds >= FEWEST_ROUNDS):
+            return ""
+        if scale == "quick":
+            command = f"millpond-bench run {self.spec.name} --scale standard"
+            return f"Quick scale shows figures, without verdicts. `{command}` gives verdicts."
+        if any(claim.holds is not None for claim in self.claims):
+            return ""
+        return (
+            f"{plural(rounds, 'round').capitalize()} show figures, without verdicts. `millpond-bench run "
+            f"{self.spec.name} --scale {scale} --rounds {FEWEST_ROUNDS}` gives verdicts."
+        )
 
     @property
     def rows(self) -> list[ResultRow]:

@@ -236,7 +236,7 @@ class PublishedRun(SuiteRun):
     def print_results(self) -> None:
         from millpond_bench.tables.terminal_table import print_published
 
-        print_published(self.results, self.claims)
+        print_published(self.results, self.claims, self.figures_only)
 
     def record(self) -> ExperimentRecord:
         return msgspec.structs.replace(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Tables of a page: headings with titles, and rows of entries with a text and a title.
+"""Tables of a page: headings with titles and units, and rows of entries with a text and a title.
 
-      AS1    AS7         an unmeasured entry is empty, a failed one shows its status
-2^6   1.18   0.27
+      AS1    AS7
+      s      % of AS1    an unmeasured entry is empty, a failed one shows its status
+2^6   1.18   23
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ NOTHING = Entry()
 @dataclass(frozen=True)
 class PageTable:
     """A table for the template: headings with titles, rows with a label and their entries. `corner`: the kind of the
-    rows' labels.
+    rows' labels. `units`: one for each heading.
     """
 
     caption: str
     corner: str
     headings: list[tuple[str, str]]
     rows: list[tuple[str, list[Entry]]]
+    units: list[str]
 
     @property
     def empty(self) -> bool:
@@ -40,13 +42,19 @@ class PageTable:
 
 
 def page_table(
-    caption: str, corner: str, headings: Sequence[tuple[str, str]], rows: Sequence[tuple[str, Sequence[Entry | None]]]
-) -> PageTable:
-    """The table, without columns that are empty everywhere; a place without an entry is empty. O(entries)."""
+    caption: str, corner: str, headings: Sequence[tuple[str, str]],
+    rows: Sequence[tuple[str, Sequence[Entry | None]]], units: Sequence[str],
+) -> PageTable:  # fmt: skip
+    """The table, without columns that are empty everywhere; a place without an entry is empty. O(entries).
+
+    `units`: one for each heading, or one for all.
+    """
+    every = list(units) * len(headings) if len(units) == 1 else list(units)
     kept = [n for n in range(len(headings)) if any((entry := row[n]) and entry.text for _, row in rows)]
     return PageTable(
         caption,
         corner,
         [headings[n] for n in kept],
         [(label, [row[n] or NOTHING for n in kept]) for label, row in rows],
+        [every[n] for n in kept],
     )

@@ -4,32 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 from millpond.cells.cell import Cell
-from millpond.statistics.order_statistics import summarise
-from millpond.system.wording import bytes_text, plural
+from millpond.statistics.order_statistics import Summary, summarise
+from millpond.system.wording import plural
 from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.quotients import Quotient
 from millpond_bench.experiments.result_table import PublishedTable, quotients
 from millpond_bench.tables.page_tables import Entry
+from millpond_bench.tables.quantities import Quantity, quantity_of, text_of
 
-_BYTES, _MB = "peak_bytes", 1e6
+_BYTES = "peak_bytes"
 Value = TypeVar("Value")
 NOWHERE: Place = ((), "")
-
-
-def text_of(value: float) -> str:
-    """About three digits, and no exponent."""
-    for least, form in ((99.95, ".0f"), (9.995, ".1f"), (0.0995, ".2f")):
-        if abs(value) >= least:
-            return format(value, form)
-    return f"{value:.2g}"
-
-
-def percent_of(share: float) -> str:
-    """A share in the paper's notation, with the percent sign that the paper leaves out."""
-    return f"{100 * share:.0f} %"
 
 
 class TableModel:
@@ -60,6 +49,23 @@ class TableModel:
             if each == data.usual or (each, at) in ours
         }
 
+    @cached_property
+    def quantity(self) -> Quantity:
+        """The unit of all figures, published and ours, that are not shares of the baseline."""
+        known = [value for of in (self._values, self._medians) for key, value in of.items() if not self._is_share(key)]
+        return quantity_of(self.unit, known)
+
+    def unit_of(self, key: Place) -> str:
+        """The unit of an entry."""
+        data = self.experiment.data
+        return f"% of {data.alias(data.baseline) or data.baseline}" if self._is_share(key) else self.quantity.unit
+
+    def our_interval(self, key: Place) -> tuple[float, float]:
+        """The interval of our figure; of a share, by the baseline's median."""
+        found, value, level = summarise(list(self.ours[key].values())), self._medians[key], self.our_level(key)
+        scale = level / value if level is not None and value else 1.0
+        return found.low * scale, found.high * scale
+
     def _is_share(self, key: Place) -> bool:
         return self.layout.relative and key[1] != self.experiment.data.baseline
 
@@ -86,7 +92,12 @@ class TableModel:
 
     def published(self, key: Place) -> Entry | None:
         one = self.printed.get(key)
-        return None if one is None else Entry(one.printed, one.unit)
+        if one is None:
+            return None
+        value = self._values.get(key)
+        if self._is_share(key) or value is None or self.quantity.factor == 1:
+            return Entry(one.printed)
+        return Entry(self.quantity.text(value), f"{one.printed} {one.unit}")
 
     def here(self, key: Place) -> Entry | None:
         cell = self.cells.get(key)
@@ -97,21 +108,30 @@ class TableModel:
             return Entry(status.replace("_", " "), why)
         found = summarise(list(self.ours[key].values()))
         level = self.our_level(key)
-        interval = f"{text_of(found.low)} to {text_of(found.high)}"
-        title = f"{text_of(found.median)} {self.unit} ({interval}), {plural(found.n, 'round')}"
-        return Entry(f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text_of(found.median), title)
+        text, unit = self.quantity.text, f" {self.quantity.unit}" if self.quantity.factor else ""
+        interval = f"{text(found.low)} to {text(found.high)}"
+        title = f"{text(found.median)}{unit} ({interval}), {plural(found.n, 'round')}"
+        return Entry(f"{100 * (level or 0.0):.0f}" if self._is_share(key) else text(found.median), title)
 
     def quotient(self, key: Place) -> Entry | None:
         value = self.to_published(key)
-        return None if value is None else Entry(text_of(value), "of shares" if self._is_share(key) else "")
+        return None if value is None else Entry(text_of(value))
+
+    @cached_property
+    def _peaks(self) -> dict[Place, Summary]:
+        if self.experiment.data.figure.metric == _BYTES:
+            return {}  # the figure itself
+        found = {key: list(self._results.by_round(cell, _BYTES).values()) for key, cell in self.cells.items()}
+        return {key: summarise(values) for key, values in found.items() if values}
+
+    @cached_property
+    def peak_quantity(self) -> Quantity:
+        """The unit of all peaks."""
+        return quantity_of("bytes", [found.median for found in self._peaks.values()])
 
     def held(self, key: Place) -> Entry | None:
-        cell = self.cells.get(key)
-        values = list(self._results.by_round(cell, _BYTES).values()) if cell else []
-        if not values:
-            return None
-        found = summarise(values)
-        return Entry(text_of(found.median / _MB), f"{bytes_text(found.low)} to {bytes_text(found.high)}")
+        found, text = self._peaks.get(key), self.peak_quantity.text
+        return None if found is None else Entry(text(found.median), f"{text(found.low)} to {text(found.high)}")
 
 
 class QuotientTableModel(TableModel):

@@ -32,11 +32,12 @@ from millpond_bench.claims.claims import BROKEN, HOLDS, UNDECIDED, VERDICTS, Ver
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.bench_document import PublishedRow
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
-from millpond_bench.tables.table_model import text_of
+from millpond_bench.tables.quantities import short_text
 
 _PEAK = "peak_bytes"
 _USUAL = f"{SURROUNDINGS[TOOLCHAIN]}, {SURROUNDINGS[MALLOC]}"
 _NONE = "–"
+_LONGEST_LABEL = 36
 # A sweep has hundreds of lines: the table shows only the worst of them, JSON has all.
 _MANY = 8
 
@@ -45,14 +46,20 @@ def _table(title: str) -> Table:
     return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
 
 
-def print_published(results: PublishedTable, claims: Sequence[Verdict]) -> None:
-    """Prints the strategies, and the number of the paper's statements that hold, on standard output."""
+def print_published(results: PublishedTable, claims: Sequence[Verdict], figures_only: str = "") -> None:
+    """Prints the strategies, and the number of the paper's statements that hold, on standard output.
+
+    `figures_only`: a sentence for a run without verdicts, which is printed first.
+    """
     shown_on = console(sys.stdout)
+    if figures_only:
+        shown_on.print(Text(figures_only))
     shown_on.print(_strategies(results))
     if results.headings:
         shown_on.print(_by_strategy(results))
     if claims:
-        shown_on.print(Text(claims_line(claims)))
+        words = f"{plural(len(claims), 'statement')}, with their figures, are on the page and in the JSON."
+        shown_on.print(Text(words if figures_only else claims_line(claims)))
 
 
 def print_together(document: str, claims: Sequence[Verdict]) -> None:
@@ -94,8 +101,9 @@ def _strategies(results: PublishedTable) -> Table:
     experiment, figure = results.experiment, results.experiment.data.figure
     table = _table(f"{experiment.name}, {experiment.title}: {figure.name} against {experiment.data.baseline}")
     rows = results.summary()
-    for heading in ("strategy", "", "points", "here", "published there", "peak resident"):
-        table.add_column(heading, justify="left" if heading in ("strategy", "") else "right", no_wrap=True)
+    table.add_column("strategy", no_wrap=True)
+    for heading in ("points", "here", "published", "peak"):
+        table.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
     groups: dict[str, dict[str, list[PublishedRow]]] = {}
     for row in rows:
         groups.setdefault(_around(row), {}).setdefault(row.strategy, []).append(row)
@@ -104,8 +112,15 @@ def _strategies(results: PublishedTable) -> Table:
             table.add_section()
             table.add_row(Text(around, style="italic"))
         for strategy, own in strategies.items():
-            table.add_row(Text(strategy), experiment.data.alias(strategy) or "", *_figures(own, figure.name))
+            label = _label(experiment.data.alias(strategy) or "", strategy)
+            table.add_row(Text(label), *_figures(own, figure.name))
     return table
+
+
+def _label(alias: str, strategy: str) -> str:
+    """The paper's label with our name, if both fit on a line of 80 columns; else the label, if there is one."""
+    both = f"{alias} {strategy}".strip()
+    return both if len(both) <= _LONGEST_LABEL else alias or strategy
 
 
 def _figures(rows: Sequence[PublishedRow], figure: str) -> list[str]:
@@ -140,7 +155,7 @@ def _by_strategy(results: PublishedTable) -> Table:
     for strategy in dict.fromkeys(cell.contender.name for cell in results.cells):
         points = [results.counted(cell) for cell in results.cells if cell.contender.name == strategy]
         means = [[value for point in points if (value := point[name]) is not None] for name in names]
-        words = [text_of(statistics.fmean(some)) if some else _NONE for some in means]
+        words = [short_text(statistics.fmean(some)) if some else _NONE for some in means]
         table.add_row(Text(strategy), experiment.data.alias(strategy) or "", *words)
     return table
 
