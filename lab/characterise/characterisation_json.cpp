@@ -117,7 +117,7 @@ json to_json(const characterisation& from) {
              ? "D, L and C are counted from the references"
              : "D counts instructions: CPU time bounds it, and it is null where that does not tell it within a "
                "factor of 1.5; C is estimated from the operations that were timed (1 in 64); L needs "
-               "references to memory (`millpond record --references` has what D and L need)"});
+               "references to memory (`millpond trace record --with references` has what D and L need)"});
     if (from.window())
         all["notes"].push_back("D, V, U, C, N and W are those of the window, all else is of the whole trace");
     all["window"] = window_json(from);

@@ -79,6 +79,7 @@ def _advise(words: list[str]) -> tuple[Verb, list[str]]:
 
 def _show_help(words: list[str]) -> int:
     """Prints the list of verbs; without any word, or for an unknown verb of a noun, as an error (status 2)."""
+    from millpond.system.errors import Failure, Status
     from millpond.verbs import table
     from millpond.verbs.help_text import overview
     from millpond.verbs.running import unknown_verb
@@ -99,6 +100,8 @@ def _show_help(words: list[str]) -> int:
     if words[1:2] and not words[1].startswith("-"):
         near = next((verb.name for verb in own if verb.name == table.nearest(words[1], own)), "")
         raise unknown_verb(" ".join(words[:2]), near, "millpond")
+    if words[1:2] and words[1] not in ("-h", "--help"):
+        raise Failure(Status.USAGE, f"options follow the verb: write millpond {words[0]} VERB {words[1]} ...")
     nouns = {words[0]: table.NOUNS[words[0]]}
     print(overview(own, nouns, table.SUMMARY), end="", file=sys.stdout if words[1:] else sys.stderr)
     return 0 if words[1:] else 2

@@ -233,7 +233,7 @@ def test_every_verb_refuses_a_damaged_recording_and_can_go_on(damaged: Path, mil
         refused.assert_refused(3)
         assert "damaged at offset" in refused.stderr, name
         assert "--damaged" in refused.stderr, name
-        accepted = millpond(given[0], "--damaged", *given[1:])
+        accepted = millpond(*given[:2], "--damaged", *given[2:])
         assert accepted.status == 0, accepted
         assert "damaged" in accepted.stderr or "damage" in accepted.stdout, (name, accepted)
     assert "damaged in" in (place / "page.html").read_text()

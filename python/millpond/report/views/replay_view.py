@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Replay's predictions next to the trial's measurements, and the result of `millpond replay`.
+"""Replay's predictions next to the trial's measurements, and the result of `millpond trace replay`.
 
 subsystem     trial          replay, same pools     replay, monotonic instead
 shop::index   19.9 ms (…)    3.1 ms (…)             3.4 ms (…)                 not possible in a trial
@@ -73,7 +73,7 @@ def sentence(case: Case) -> str:
 
 
 def result_section(result: ReplayResult) -> ReportSection:
-    """Returns a row for each contender of `millpond replay`: its cost, without the replay loop's own, and its
+    """Returns a row for each contender of `millpond trace replay`: its cost, without the replay loop's own, and its
     difference from the recorded malloc.
     """
     trace = result.trace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The results of `millpond characterise` and `millpond trial` as sections."""
+"""The results of `millpond trace show` and `millpond try` as sections."""
 
 from __future__ import annotations
 
