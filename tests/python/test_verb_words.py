@@ -51,6 +51,7 @@ def test_a_program_alone_is_advised_on(words: list[str], lab: FakeLab, monkeypat
         (["reprot"], "did you mean `millpond report`?"),
         (["trace", "recrod"], "did you mean `millpond trace record`?"),
         (["trace"], "trace record"),
+        (["trace", "--damaged", "show", "x"], "options follow the verb: write millpond trace VERB --damaged"),
         (["true"], "did you mean `millpond advise true`?"),
         (["trace", "record"], "millpond trace record [-o FILE] PROGRAM"),
         (["trace", "record", "-o"], "-o needs a value: -o FILE"),
