@@ -73,7 +73,7 @@ def prepare(recorded: RecordedProgram, run: AdviceRun, bare: BareRun | None = No
         bare, why_not = run_bare(recorded.program, recorded.recording, run.laboratory, deadline)
         recorded = replace(recorded, why_no_trial=why_not)
     if bare and bare.outcome and recorded.characterisation and not recorded.characterisation.trace.stopped_early:
-        say(first_estimate(recorded.characterisation.trace, bare.outcome.values.get("cpu_seconds", bare.seconds)))
+        say(first_estimate(recorded.characterisation, bare.outcome.values.get("cpu_seconds", bare.seconds)))
     if bare and budget_follows:
         recorded = _with_budget(recorded, bare.seconds, run.spent_seconds)
     return PreparedProgram(recorded, bare, run.started + recorded.budget_seconds)
