@@ -58,8 +58,9 @@ def answer(advice: Advice) -> tuple[str, str]:
     if not advice.rounds:
         return "unknown", "Nothing was tried, so nothing is advised."
     if advice.choice and kind == "malloc":
-        malloc = f"another malloc helps, {option_name(advice.choice)}"
-        return "other", f"Better still, {malloc}; {pools}, too." if pools else f"Not a local allocator: {malloc}."
+        malloc = option_name(advice.choice)
+        most, only = f"Another malloc is worth most, {malloc}", f"Not a local allocator: another malloc helps, {malloc}."
+        return "other", f"{most}; {pools}, too." if pools else only
     if advice.rounds < FEWEST_VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot give a verdict."
     if kind == "trade":
