@@ -59,8 +59,9 @@ def answer(advice: Advice) -> tuple[str, str]:
         return "unknown", "Nothing was tried, so nothing is advised."
     if advice.choice and kind == "malloc":
         malloc = option_name(advice.choice)
-        most, only = f"Another malloc is worth most, {malloc}", f"Not a local allocator: another malloc helps, {malloc}."
-        return "other", f"{most}; {pools}, too." if pools else only
+        if pools:
+            return "other", f"Another malloc is worth most, {malloc}; {pools}, too."
+        return "other", f"Not a local allocator: another malloc helps, {malloc}."
     if advice.rounds < FEWEST_VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot give a verdict."
     if kind == "trade":
