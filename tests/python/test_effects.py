@@ -21,10 +21,10 @@ from millpond.advice.effects import (
 from millpond.advice.screening import screen
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, Program
 from millpond.cells.metrics import LOOK_UP_COST
-from millpond.cells.net_effect import net_rounds
+from millpond.cells.net_effect import MODEL_ERROR, net_rounds
 from millpond.cells.plan_file import PlanRoute
 from millpond.cells.plans import Plan
-from millpond.statistics.order_statistics import ALPHA, adjust
+from millpond.statistics.order_statistics import ALPHA, NOT_SETTLED, adjust
 
 PROGRAM = ("prog",)
 PLANS = [Plan(f"p{i}", "/bin/x", "ab", (PlanRoute((f"s{i}",), f"s{i}", "multipool"),)) for i in range(12)]
@@ -122,10 +122,21 @@ def test_look_ups_are_not_part_of_a_plans_effect(seed: int) -> None:
     assert abs(found["faster_malloc"]["cpu_seconds"].median - 0.7) < 0.03
     assert "placement" not in found, "a plan of one pool has nothing to be placed apart from"
     beyond = alone[AGAINST_MALLOC]["cpu_seconds"]
-    assert beyond.verdict == "better" and abs(beyond.median - 0.6 / 0.7) < 0.04
+    assert beyond.verdict == NOT_SETTLED and abs(beyond.median - 0.6 / 0.7) < 0.04
     plans, mallocs = screen(outcomes, PROGRAM, PLANS[:1], ["fast"])
     assert plans["p0"]["cpu_seconds"].median == found[NET]["cpu_seconds"].median
     assert mallocs["fast"]["cpu_seconds"].median == found["faster_malloc"]["cpu_seconds"].median
+
+
+@pytest.mark.parametrize(("look_up", "verdict"), [(0.0, "better"), (0.1, "better"), (0.5, NOT_SETTLED)])
+def test_the_error_of_the_subtraction_is_in_the_interval(look_up: float, verdict: str, seed: int) -> None:
+    """A gain of 10 % that rests on a subtraction of half of the program is not settled."""
+    outcomes = rounds_of({"bare": 1.0, "looked_up": 1.0 + look_up, "pool": 0.9 + look_up, "fast": 1.0}, seed)
+    found = split(outcomes, PROGRAM, PLANS[0], [])[0][NET]["cpu_seconds"]
+    assert found.verdict == verdict and abs(found.median - 0.9) < 0.02
+    assert found.high - found.median >= MODEL_ERROR * look_up - 0.02
+    assert found.median - found.low >= MODEL_ERROR * look_up - 0.02
+    assert found.saved.high - found.saved.low >= 2 * MODEL_ERROR * look_up - 0.04
 
 
 def test_a_clearly_better_plan_replaces_the_chosen_one(seed: int) -> None:

@@ -39,13 +39,13 @@ class AllocationBound:
 
     @property
     def words(self) -> str:
-        """Returns `31.6 k heap events in 3.90 s of CPU are less than 1 % of it, and its 12 k objects are too
-        few to …`.
+        """Returns `31.6 k heap events take less than 1 % of 3.90 s of CPU, and its objects, at most 12 k at a
+        time, are too few …`.
         """
         return (
-            f"{count_text(self.events)} heap events in {seconds_text(self.cpu_seconds)} of CPU are less than "
-            f"{100 * MINIMUM_EFFECT:.0f} % of it, and {count_text(self.objects)} objects at a time are too few "
-            "for their placement to matter"
+            f"{count_text(self.events)} heap {'event takes' if self.events == 1 else 'events take'} less than "
+            f"{100 * MINIMUM_EFFECT:.0f} % of {seconds_text(self.cpu_seconds)} of CPU, and its objects, at most "
+            f"{count_text(self.objects)} at a time, are too few for their placement to matter"
         )
 
 

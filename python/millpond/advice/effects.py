@@ -16,12 +16,13 @@ calls times the extra cost of a pair on this machine); see cells/net_effect.py. 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from millpond.cells.cell import CONTROLS, Cell, ComputedContender, Control, Malloc, Outcome, Program
-from millpond.cells.net_effect import RoundsOf, look_up_rounds, net_rounds, pool_rounds
+from millpond.cells.net_effect import MODEL_ERROR, RoundsOf, look_up_rounds, net_rounds, pool_rounds, subtracted
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
-from millpond.statistics.order_statistics import NOT_SETTLED, Comparison, compare, judge_family
+from millpond.statistics.order_statistics import NOT_SETTLED, Comparison, compare, judge_family, widened
 
 # Effect → the contender and its baseline. Roles: a variant; `malloc`, the best one; `huge`, the C library's
 # on huge pages; `plan`, the chosen plan; `merged`, its one pool for all.
@@ -119,12 +120,15 @@ def compare_net(
     both.
     """
     other = against or control_cell(program, "bare")
-    net = net_rounds(_rounds_of(outcomes, program, plan), metric)
+    rounds_of = _rounds_of(outcomes, program, plan)
+    net = net_rounds(rounds_of, metric)
     right = by_round(outcomes, other, metric)
     rounds = sorted(net.keys() & right.keys())
-    return compare(
+    found = compare(
         metric, net_of(plan).label, other.name, [net[i] for i in rounds], [right[i] for i in rounds], looks
     )  # fmt: skip
+    error = MODEL_ERROR * subtracted(rounds_of, metric)
+    return widened(found, error, median([right[i] for i in rounds])) if found and error > 0.0 else found
 
 
 def _rounds_of(outcomes: Sequence[Outcome], program: Sequence[str], plan: Plan) -> RoundsOf:

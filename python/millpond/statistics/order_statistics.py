@@ -226,6 +226,18 @@ def judge(comparison: Comparison) -> Comparison:
     return replace(comparison, verdict=verdict, saved=replace(comparison.saved, verdict=verdict))
 
 
+def widened(comparison: Comparison, by_unit: float, against: float) -> Comparison:
+    """The comparison, judged again, with an interval that also covers an error of `by_unit` in its metric's unit;
+    `against`: the usual value that it is compared with.
+    """
+    saved, by_ratio = comparison.saved, by_unit / against
+    return judge(replace(
+        comparison,
+        low=max(comparison.low - by_ratio, 0.0), high=comparison.high + by_ratio,
+        saved=replace(saved, low=saved.low - by_unit, high=saved.high + by_unit),
+    ))  # fmt: skip
+
+
 def adjust(p_values: Sequence[float]) -> list[float]:
     """Benjamini and Hochberg's adjusted p-values, in the order given: rejecting those <= q limits the false discovery
     rate to q.

@@ -122,7 +122,8 @@ def unsettled(case: Case) -> list[str]:
     said += [f"{row.name}: {row.warning}" for row in advice.subsystems if row.warning]
     said += [f"{case_words.option_name(a)}: {_so_far(a)}" for a in advice.alternatives if a.judged and _open(a)]
     said += _only_screened(advice)
-    said += [f"{_NOT_TRIED}: {a.name}, because {a.why_null}" for a in advice.alternatives if a.kind == _NOT_TRIED]
+    untried = [a for a in advice.alternatives if a.kind == _NOT_TRIED and advice.rounds]
+    said += [f"{_NOT_TRIED}: {a.name}, because {a.why_null}" for a in untried]
     unnamed = advice.symbols.sentence if advice.symbols else case_words.unnamed_text(case)
     return [*said, *([unnamed] if unnamed else [])]
 
