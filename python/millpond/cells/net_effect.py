@@ -26,7 +26,7 @@ _LOOK_UP_COST_OF = {"cpu_seconds": LOOK_UP_COST, "wall_seconds": LOOK_UP_COST}
 # If noise leaves less than nothing, a round counts as this share of the bare program.
 _LEAST_SHARE = 1e-3
 # The error of what is subtracted, relative to it: how much a pair costs depends on the program around it, and the
-# costs are measured on another one. Where the change was made by hand, the error was 0.11 to 0.29 on six programs.
+# costs are measured on another one. Where the change was made by hand, the error was 0.11 to 0.29 on five programs.
 MODEL_ERROR = 0.3
 
 Rounds = Mapping[int, float]
