@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import FakeLab
+
+from millpond.system import native
 
 SUBSYSTEMS = [{"name": "book"}, {"name": "printer"}]
 
@@ -137,3 +142,27 @@ def test_help_and_version_name_the_verbs(lab: FakeLab) -> None:
     assert all(verb in text for verb in ("record", "show", "try", "advise"))
     assert lab.run("--version").stdout.strip()
     assert "-o FILE" in lab.run("trace", "record", "--help").stdout
+
+
+def test_the_first_interruption_goes_to_the_recorded_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program, which ends by it, hears it once; we are not interrupted."""
+    heard = tmp_path / "heard"
+    program = tmp_path / "waits"
+    lines = ("#!/bin/sh", f"trap 'echo x >> {heard}; exit 3' INT", f": > {heard}", "while :; do sleep 0.01; done")
+    program.write_text("\n".join(lines))
+    program.chmod(0o755)
+    monkeypatch.setenv("MILLPOND_BIN", str(tmp_path))
+
+    def interrupt() -> None:
+        while not heard.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    sender = threading.Thread(target=interrupt)
+    before = signal.getsignal(signal.SIGINT)
+    sender.start()
+    with native.interrupts_passed_on() as passed:
+        ended = native.run("waits", [])
+    sender.join()
+    assert (ended.status, passed, heard.read_text()) == (3, [signal.SIGINT], "x\n")
+    assert signal.getsignal(signal.SIGINT) is before

@@ -85,6 +85,8 @@ def _record(run: AdviceRun) -> RecordedProgram:
         run.options.trace_bytes or recording.trace_bytes_in(run.folder),
     )
     recorded = recording.record(run.program, run.folder, run.stdin, run.options.preparation, bounds)
+    if recorded.was_interrupted:
+        say("the program was interrupted; what was recorded is shown (Ctrl-C again stops)")
     chosen = recording.choose(recorded.processes, run.options.process)
     result = RecordedProgram(
         run.program, recorded, chosen, budget_seconds=run.budget_seconds, prefer=run.options.prefer
@@ -105,6 +107,11 @@ def _record(run: AdviceRun) -> RecordedProgram:
 
 def _why_no_trial(recorded: recording.Recording, limit_seconds: float) -> str:
     """Returns why runs like the recorded one cannot be compared; empty if they can."""
+    if recorded.was_interrupted:
+        return (
+            "not tried: the program was ended by Ctrl-C, and runs that do not end by themselves cannot be compared; "
+            "use an input with which it ends"
+        )
     if recorded.was_stopped:
         return (
             f"not tried: the program had not ended after {seconds_text(limit_seconds)} of recording, its share of the "

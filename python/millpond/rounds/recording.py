@@ -98,6 +98,7 @@ class Recording:
     processes: tuple[Process, ...]
     was_stopped: bool = False
     cpu_seconds: float = 0.0
+    was_interrupted: bool = False  # by Ctrl-C, which goes to the program first
 
 
 def trace_set(file: Path) -> list[Path]:
@@ -161,7 +162,8 @@ def record(
     options = bounds.options() if bounds else []
     limit_seconds = bounds.seconds if bounds else math.inf
     phase = report_phase(f"recording {program[0]}", lambda: trace_size_text(file), limit_seconds)
-    with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase:
+    interrupts = native.interrupts_passed_on()
+    with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase, interrupts as passed_on:
         started, cpu_before = time.monotonic(), _children_cpu_seconds()
         finished = native.run(RECORD, [*options, "--frees", "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
         seconds, cpu_seconds = time.monotonic() - started, _children_cpu_seconds() - cpu_before
@@ -171,7 +173,8 @@ def record(
     exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
     processes = tuple(summaries(traces, folder))
     return Recording(
-        exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said, cpu_seconds=cpu_seconds
+        exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said, cpu_seconds=cpu_seconds,
+        was_interrupted=bool(passed_on),
     )  # fmt: skip
 
 

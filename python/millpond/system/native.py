@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from millpond.system.any_bytes import system_form
 from millpond.system.environment import user_environment
@@ -91,6 +93,34 @@ def watched_by(watch: Callable[[int], None]) -> Iterator[None]:
         yield
     finally:
         _watch.reset(token)
+
+
+@contextmanager
+def interrupts_passed_on() -> Iterator[list[int]]:
+    """Passes the first SIGINT on to the program that this thread runs inside the block; a second one interrupts us.
+
+    Yields the numbers of the signals that were passed on. Does nothing outside the main thread, or if SIGINT is ignored
+    (nohup).
+    """
+    children, passed = list[int](), list[int]()
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield passed
+        return
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        if passed or not children:
+            before(number, frame)
+        passed.append(number)
+        with suppress(ProcessLookupError):
+            os.killpg(children[-1], number)
+
+    signal.signal(signal.SIGINT, pass_on)
+    try:
+        with watched_by(children.append):
+            yield passed
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run(
