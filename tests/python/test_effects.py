@@ -139,6 +139,12 @@ def test_the_error_of_the_subtraction_is_in_the_interval(look_up: float, verdict
     assert found.saved.high - found.saved.low >= 2 * MODEL_ERROR * look_up - 0.04
 
 
+def test_a_widened_interval_stays_above_zero(seed: int) -> None:
+    outcomes = rounds_of({"bare": 1.0, "looked_up": 1.9, "pool": 1.0, "fast": 1.0}, seed)
+    found = split(outcomes, PROGRAM, PLANS[0], [])[0][NET]["cpu_seconds"]
+    assert 0.0 < found.low <= found.median < found.high
+
+
 def test_a_clearly_better_plan_replaces_the_chosen_one(seed: int) -> None:
     """If the intervals overlap, the chosen plan stays."""
     generator = np.random.default_rng(seed)

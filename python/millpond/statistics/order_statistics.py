@@ -50,6 +50,8 @@ METHOD, METHOD_OF_FEW = "order statistics", "Student's t of log ratios"
 # Below the first number there is no verdict; from the second on, order statistics are used.
 FEWEST, FEWEST_BY_ORDER = 4, 8
 EXACT_UP_TO = 60
+# The lower end of a widened interval stays above zero, since ratios are drawn on a logarithmic axis.
+_LEAST_RATIO = 1e-3
 
 
 class Summary(Record, frozen=True):
@@ -231,9 +233,10 @@ def widened(comparison: Comparison, by_unit: float, against: float) -> Compariso
     `against`: the usual value that it is compared with.
     """
     saved, by_ratio = comparison.saved, by_unit / against
+    least = min(comparison.low, _LEAST_RATIO)
     return judge(replace(
         comparison,
-        low=max(comparison.low - by_ratio, 0.0), high=comparison.high + by_ratio,
+        low=max(comparison.low - by_ratio, least), high=comparison.high + by_ratio,
         saved=replace(saved, low=saved.low - by_unit, high=saved.high + by_unit),
     ))  # fmt: skip
 

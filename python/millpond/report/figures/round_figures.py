@@ -25,7 +25,7 @@ _GOLDEN = 0.6180339887
 _NARROWEST = 0.04  # of the logarithm: an axis spans at least 4 % on either side
 _WIDEST = math.log(8.0)
 _TICKS = (-80, -60, -50, -40, -30, -20, -10, -5, -2, 0, 2, 5, 10, 20, 30, 50, 100, 200, 400)
-_APART = 0.13  # of the width, so that labels do not touch on a phone
+_APART = 0.17  # of the width, so that labels do not touch on a phone
 JUDGING = "judging"
 
 
