@@ -208,6 +208,7 @@ def test_a_better_plan_is_saved_and_the_last_line_runs_it(lab: FakeLab, options:
     plan = json.loads((lab.work / place).read_text())
     assert plan["schema"] == "millpond.plan/1" and plan["checksum"].startswith("crc32:")
     assert lab.run("report").stderr.count("store") == 0, "the store has nothing that is not its own"
+    assert (lab.work / "results/true.html").is_file() == (not options), "without -o there is a page, too"
 
 
 def test_no_plan_is_saved_if_none_is_better(lab: FakeLab) -> None:
