@@ -86,7 +86,7 @@ def test_the_answer_of_a_stored_advice_is_on_one_screen(case: Case) -> None:
     for label in ("fastest", "leanest", "without touching the source", "in the source", "what we would do"):
         assert label in said
     assert "page: report.html" in lines and "plan: results/orders.plan.json" in lines and "JSON: out.json" in lines
-    assert "next: millpond run --plan results/orders.plan.json -- /opt/shop/bin/orders" in said
+    assert "next: millpond run --plan results/orders.plan.json /opt/shop/bin/orders" in said
     assert "What is not settled" in lines
 
 

@@ -189,11 +189,11 @@ def _next(case: Case, places: ResultFiles, width: int) -> list[str]:
     if choice and kind == "malloc" and choice.command:
         words = [choice.command]
     elif kind == "plan" and has_code and not case.inputs:
-        words = [*again, "--write", "change", "--"]
+        words = [*again, "--write", "change"]
     elif kind == "plan" and advice.plan and places.plan:
-        words = [f"{setting_words()}millpond", "run", "--plan", shlex.quote(places.plan), "--"]
-    elif kind == "undecided" or (advice.rounds and not kind and not case.inputs):
-        words = [*again, "--"]
+        words = [f"{setting_words()}millpond", "run", "--plan", shlex.quote(places.plan)]
+    elif advice.rounds and kind in ("undecided", "") and not case.inputs:
+        words = again
     else:
         return []
     return command_lines(words, case.argv, width - 2)
