@@ -43,7 +43,7 @@ def report(request: ReportRequest) -> None:
     for one in wanted:
         if one.form == "results":
             _write_results(source, one.path)
-        elif one.form == "text" and one.place == STDOUT:
+        elif not request.out and request.format is None:
             _print(source, request)
         else:
             write_form(_make(source, one.form, request.run), one.place)
@@ -55,7 +55,7 @@ def _print(store: Store, request: ReportRequest) -> None:
     from millpond.report.answer_text import ResultFiles
 
     cases, damaged, missing, _ = _reported(store, "text", request.run)
-    if request.is_verbose or request.format:
+    if request.is_verbose:
         terminal.print_cases(cases, terminal.console(), damaged, missing)
         return
     kept_in = "" if store.folder == DEFAULT else str(store.folder)

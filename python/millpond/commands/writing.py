@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.system import output
+from millpond.system.any_bytes import shown
 from millpond.verbs.values import STDOUT, Output, places, takes_stdout
 
 
@@ -25,7 +26,7 @@ def write_documents(outputs: Sequence[Output], document: Any) -> None:
 
 def write_form(content: str | bytes, place: str) -> None:
     """Writes a report to a file, or to standard output. Failure (status 4) if it cannot be written."""
-    data = content.encode() if isinstance(content, str) else content
+    data = shown(content).encode() if isinstance(content, str) else content
     if place == STDOUT:
         output.print_bytes(data)
     else:

@@ -29,6 +29,7 @@ from millpond.report.views.choice_view import Gain
 from millpond.report.views.short_text import one_line
 from millpond.store.store import Store
 from millpond.system import output
+from millpond.system.any_bytes import shown
 
 BUDGET_BYTES = 2_900_000
 _CONTENTS_LETTERS = 48
@@ -84,8 +85,8 @@ def _section(template: Template, case: Case, anchor: str, left: int) -> str | No
     """Returns the case with as much detail as fits; None if nothing fits."""
     for detail in DETAILS:
         view = view_of(case, anchor, detail)
-        plan = base64.b64encode(f"{view.plan}\n".encode()).decode()
-        html = template.render(v=view, strips=strips(view), plan_address=f"data:application/json;base64,{plan}")
+        plan = base64.b64encode(shown(f"{view.plan}\n").encode()).decode()
+        html = shown(template.render(v=view, strips=strips(view), plan_address=f"data:application/json;base64,{plan}"))
         if len(html.encode()) <= left:
             return html
     return None

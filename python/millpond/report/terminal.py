@@ -19,6 +19,7 @@ from millpond.report.views import case_view
 from millpond.report.views.case_view import CaseView
 from millpond.report.views.model import Block, Bullets, Part, ReportSection, Table, Words
 from millpond.report.views.short_text import wrapped
+from millpond.system.any_bytes import shown
 
 _OTHERS_AT_MOST = 6
 _STYLES = {"soft": "dim", "warn": "yellow", "strong": "bold", "": ""}
@@ -35,13 +36,13 @@ def console(file: IO[str] | None = None) -> Console:
 def print_lines(lines: Iterable[Line], out: Console) -> None:
     """Prints lines that are laid out already, each with its style."""
     for line, style in lines:
-        out.print(Text(line), style=style or None, soft_wrap=True)
+        out.print(Text(shown(line)), style=style or None, soft_wrap=True)
 
 
 def print_warnings(warnings: Sequence[str], out: Console) -> None:
     """Prints a line for each warning, with a mark."""
     for warning in warnings:
-        out.print(Text(f"! {warning}"), style="yellow")
+        out.print(Text(shown(f"! {warning}")), style="yellow")
 
 
 def print_section(section: ReportSection, out: Console) -> None:

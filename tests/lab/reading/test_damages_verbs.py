@@ -148,7 +148,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def heap_kinds(place: Path) -> list[Kind]:
     trace = Kind(
         "trace", place / "heap.mpt",
-        (("trace", "show", "--json", "FILE"), ("trace", "show", "FILE"), ("synthesize", "-o", "OUT", "FILE")),
+        (("trace", "show", "--json", "FILE"), ("trace", "show", "FILE"), ("synthesize", "-o", "header:OUT", "FILE")),
         (("trace", "replay", "--rounds", "1", "--strategy", "multipool", "FILE"),
          ("try", "--litter", "--set", "blocks=FILE", "--", "/bin/true")),
     )  # fmt: skip
@@ -162,7 +162,7 @@ def heap_kinds(place: Path) -> list[Kind]:
         like=lambda a, b: [line.split(b"\t")[0] for line in a.splitlines()[1:]]
         == [line.split(b"\t")[0] for line in b.splitlines()[1:]],
     )  # fmt: skip
-    document = Kind("document", place / "misses.json", (("trace", "simulate", "-o", "OUT", "FILE"),))
+    document = Kind("document", place / "misses.json", (("trace", "simulate", "-o", "html:OUT", "FILE"),))
     return [trace, plan, scopes, document]
 
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -76,7 +77,8 @@ def value_text(axis: Axis, value: float) -> str:
 
 def _data(figure: Figure) -> str:
     """Returns JSON without a letter that HTML would read."""
-    text = msgspec.json.encode(figure).decode()
+    # Escapes all but ASCII: a name may have bytes that are no text.
+    text = json.dumps(msgspec.to_builtins(figure), separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
