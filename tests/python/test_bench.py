@@ -343,7 +343,7 @@ def test_an_interrupted_run_reports_its_kept_rounds(
         return whole(*given, **more)
 
     monkeypatch.setattr(native, "capture", stopped)
-    monkeypatch.setattr("millpond.cli._end_as", lambda status, number: 128 + number)
+    monkeypatch.setattr("millpond.verbs.guarded_main.end_as", lambda status, number: 128 + number)
     run(*ONE, *words)
     assert said in capsys.readouterr().err
     monkeypatch.setattr(native, "capture", whole)
