@@ -134,7 +134,9 @@ TEST(absorb, a_block_that_was_freed_first_or_last_serves_as_early) {
         b.deallocate(first, 24, 8);
         if (is_freed_last) b.deallocate(second, 24, 8);
         void* const free_block = is_freed_last ? second : first;
-        if (is_freed_last) EXPECT_EQ(b.allocate(24, 8), first);
+        if (is_freed_last) {
+            EXPECT_EQ(b.allocate(24, 8), first);
+        }
         a.absorb(b);
         int before = 0;
         while (before < 10000 && a.allocate(24, 8) != free_block) ++before;
