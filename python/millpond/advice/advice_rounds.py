@@ -44,10 +44,10 @@ class AdviceRounds:
     seed: int
     run_seconds: float
     goes_on: bool = False
-    mallocs: dict[str, Malloc] = field(default_factory=dict)  # those of this machine, by name
-    absent_mallocs: dict[str, str] = field(default_factory=dict)  # name → how to install it
-    earlier: dict[str, int] = field(default_factory=dict)  # stage → rounds from earlier runs
-    failures: list[str] = field(default_factory=list)
+    mallocs: dict[str, Malloc] = field(init=False, default_factory=dict)  # those of this machine, by name
+    absent_mallocs: dict[str, str] = field(init=False, default_factory=dict)  # name → how to install it
+    earlier: dict[str, int] = field(init=False, default_factory=dict)  # stage → rounds from earlier runs
+    failures: list[str] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._listener: Listener = ProgressReport(self.deadline)

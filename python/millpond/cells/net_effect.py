@@ -37,16 +37,20 @@ RoundsOf = Callable[[str, str], Rounds]
 def net_rounds(rounds_of: RoundsOf, metric: str) -> dict[int, float]:
     """The net value of each round that has all three contenders."""
     plan, bare = rounds_of("plan", metric), rounds_of("bare", metric)
-    pools, look_ups = pool_rounds(rounds_of, metric), look_up_rounds(rounds_of, metric)
-    net = {n: plan[n] - pools.get(n, 0.0) - look_ups[n] for n in sorted(plan.keys() & look_ups.keys())}
-    return {n: max(value, _LEAST_SHARE * bare[n]) for n, value in net.items()}
+    costs = _cost_rounds(rounds_of, metric)
+    return {n: max(plan[n] - cost, _LEAST_SHARE * bare[n]) for n, cost in costs.items()}
 
 
 def subtracted(rounds_of: RoundsOf, metric: str) -> float:
     """The median of all that is subtracted from a round of the plan; 0 without rounds."""
+    return max(median(_cost_rounds(rounds_of, metric).values() or [0.0]), 0.0)
+
+
+def _cost_rounds(rounds_of: RoundsOf, metric: str) -> dict[int, float]:
+    """The cost of pools and look-ups that is subtracted from each round of the plan."""
     pools, look_ups = pool_rounds(rounds_of, metric), look_up_rounds(rounds_of, metric)
-    each = [pools.get(n, 0.0) + look_ups[n] for n in sorted(rounds_of("plan", metric).keys() & look_ups.keys())]
-    return max(median(each), 0.0) if each else 0.0
+    rounds = sorted(rounds_of("plan", metric).keys() & look_ups.keys())
+    return {n: pools.get(n, 0.0) + look_ups[n] for n in rounds}
 
 
 def pool_rounds(rounds_of: RoundsOf, metric: str) -> Rounds:

@@ -16,7 +16,6 @@ from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds import schedule
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
-from millpond.system.any_bytes import shown
 from millpond.system.debug_files import setting_words, use_debug_files
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.new_folders import make_folder
@@ -111,7 +110,7 @@ def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> Path
     cases = cases_of([advice], store)
     renderers = {"html": page.render, "markdown": markdown.render, "text": terminal.render}
     for one in wanted:
-        write_form(shown(renderers[one.form](cases)), one.place)
+        write_form(renderers[one.form](cases), one.place)
     return next((one.path for one in wanted if one.form == "html" and one.place != STDOUT), None)
 
 
