@@ -21,19 +21,9 @@ FIRST = "       millpond PROGRAM [ARGS]...      advises on the program, such as 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs the command line; returns the exit status."""
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words == ["--version"]:
-        from millpond import __version__
+    from millpond.verbs.guarded_main import command_line
 
-        print(__version__)
-        return 0
-    if argv is None:
-        from millpond.system.output import show_any_bytes
-
-        show_any_bytes()
-    from millpond.verbs.guarded_main import guarded
-
-    return guarded(lambda: _run(words))
+    return command_line(argv, _run)
 
 
 def _run(words: list[str]) -> int:

@@ -12,6 +12,23 @@ from millpond.system.errors import Failure, ProgramExit, Status
 from millpond.system.interruption import Interruption, line_of, watch_signals
 
 
+def command_line(argv: list[str] | None, run: Callable[[list[str]], int]) -> int:
+    """Runs `run` on the words of a command line, by default this process's; returns the exit status. `--version` is
+    answered here.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--version"]:
+        from millpond import __version__
+
+        print(__version__)
+        return 0
+    if argv is None:
+        from millpond.system.output import show_any_bytes
+
+        show_any_bytes()
+    return guarded(lambda: run(words))
+
+
 def guarded(action: Callable[[], int]) -> int:
     """Runs the action; returns the exit status. A Failure is printed as a line that begins with `millpond:`."""
     try:
