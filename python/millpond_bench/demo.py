@@ -21,7 +21,7 @@ from millpond.report import terminal
 from millpond.report.answer_text import ResultFiles
 from millpond.report.cases import cases_of
 from millpond.report.comparison.builds import BuildComparisonRequest, compare_builds
-from millpond.report.page import write_report
+from millpond.report.page import render
 from millpond.rounds.preparation import NO_PREPARATION
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.store.store import DEFAULT, Store
@@ -57,7 +57,7 @@ def demonstrate(options: argparse.Namespace) -> None:
         print()
         advices.append(advice)
     _show_change((server, *requests), (changed, *requests), options.seed)
-    write_report(PLACE / "report.html", advices, Store(DEFAULT))
+    output.write_text(PLACE / "report.html", render(cases_of(advices, Store(DEFAULT))))
     print(f"The page: {PLACE / 'report.html'}; as JSON: " + ", ".join(str(PLACE / f"{name}.json") for name in programs))
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,6 @@ CHART = "document.querySelector('.stage').chart"
 VIEW = f"JSON.stringify({CHART}.state.view)"
 PIXELS = "new Uint32Array(document.querySelector('canvas').getContext('2d').getImageData(0, 0, 350, 300).data.buffer)"
 TIP = "document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    with Chromium(tmp_path_factory.mktemp("chromium")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,11 @@ import base64
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from jinja2 import Template
 from markupsafe import Markup, escape
 
-from millpond.advice.advice_data import Advice
-from millpond.report.cases import Case, cases_of
+from millpond.report.cases import Case
 from millpond.report.figures import round_figures
 from millpond.report.figures.figure_html import html_of
 from millpond.report.figures.offline_page import load
@@ -27,8 +25,6 @@ from millpond.report.views import case_words
 from millpond.report.views.case_view import CaseView, Detail, view_of
 from millpond.report.views.choice_view import Gain
 from millpond.report.views.short_text import one_line
-from millpond.store.store import Store
-from millpond.system import output
 from millpond.system.any_bytes import shown
 
 BUDGET_BYTES = 2_900_000
@@ -96,13 +92,6 @@ def _title(cases: Sequence[Case]) -> str:
     if len(cases) == 1:
         return f"Millpond: {cases[0].name}: {case_words.answer(cases[0].advice)[1]}"
     return "Millpond: would a local allocator pay?"
-
-
-def write_report(path: Path, advices: Sequence[Advice], store: Store | None = None) -> None:
-    """Writes the page of these advices, with the data that `store` has of their runs. Failure (4) if that is
-    impossible.
-    """
-    output.write_text(path, render(cases_of(advices, store)))
 
 
 @dataclass(frozen=True)
