@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -104,11 +104,11 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ends = [self.first, self.last] if self.axis in SURROUNDINGS else []
         return {str(one) for value in [*named, *ends] for one in (value if isinstance(value, list) else [value])}
 
-    def bound_text(self) -> str:
-        """`0.15 to 0.25`, `at most 1`."""
+    def bound_text(self, text: Callable[[float], str] = "{:g}".format) -> str:
+        """`0.15 to 0.25`, `at most 1`; `text` words an end."""
         if math.isinf(self.low):
-            return f"at most {self.high:g}"
-        return f"at least {self.low:g}" if math.isinf(self.high) else f"{self.low:g} to {self.high:g}"
+            return f"at most {text(self.high)}"
+        return f"at least {text(self.low)}" if math.isinf(self.high) else f"{text(self.low)} to {text(self.high)}"
 
     def judged(self, figure: Summary | None, worst: str = "", **known: Any) -> Verdict:
         """A bar with its figure, whose median must keep the bound; without a bound it is only reported."""

@@ -14,7 +14,6 @@ One offline file: no network, no script except the report's own, colours by clas
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -225,11 +224,6 @@ def _value_text(value: float, unit: str) -> str:
     return f"{quantity.text(value)} {quantity.unit}"
 
 
-def _bound_text(claim: Claim, unit: str) -> str:
-    low, high = (_value_text(end, unit) if math.isfinite(end) else "" for end in (claim.low, claim.high))
-    return f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
-
-
 def _figure_and_verdict(judged: Verdict, unit: str) -> dict[str, str]:
     ours, missing = judged.ours, judged.claim.missing
     return {
@@ -284,7 +278,7 @@ def _rule_text(judged: Verdict, unit: str) -> str:
     where = ", ".join(f"{k} {_where(v)}" for k, v in claim.where.items())
     along = f" along {claim.axis}" if claim.kind == "step" else f" from {claim.axis} {claim.first} to {claim.last}"
     rows = along if claim.axis else ""
-    return f"{what}{rows}{f', at {where}' if where else ''}: {_bound_text(claim, unit)}"
+    return f"{what}{rows}{f', at {where}' if where else ''}: {claim.bound_text(lambda end: _value_text(end, unit))}"
 
 
 def _where(wanted: Any) -> str:
