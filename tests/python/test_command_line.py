@@ -8,7 +8,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -144,14 +145,17 @@ def test_help_and_version_name_the_verbs(lab: FakeLab) -> None:
     assert "-o FILE" in lab.run("trace", "record", "--help").stdout
 
 
-def test_the_first_interruption_goes_to_the_recorded_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program, which ends by it, hears it once; we are not interrupted."""
-    heard = tmp_path / "heard"
-    program = tmp_path / "waits"
-    lines = ("#!/bin/sh", f"trap 'echo x >> {heard}; exit 3' INT", f": > {heard}", "while :; do sleep 0.01; done")
+@contextmanager
+def interrupted_program(trap: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A native program `waits` that handles SIGINT by `trap`, which may write to the file yielded; we get one SIGINT
+    when it waits for it.
+    """
+    heard = folder / "heard"
+    program = folder / "waits"
+    lines = ("#!/bin/sh", f"trap '{trap.format(heard=heard)}' INT", f": > {heard}", "while :; do sleep 0.01; done")
     program.write_text("\n".join(lines))
     program.chmod(0o755)
-    monkeypatch.setenv("MILLPOND_BIN", str(tmp_path))
+    monkeypatch.setenv("MILLPOND_BIN", str(folder))
 
     def interrupt() -> None:
         while not heard.exists():
@@ -159,10 +163,30 @@ def test_the_first_interruption_goes_to_the_recorded_program(tmp_path: Path, mon
         os.kill(os.getpid(), signal.SIGINT)
 
     sender = threading.Thread(target=interrupt)
-    before = signal.getsignal(signal.SIGINT)
     sender.start()
-    with native.interrupts_passed_on() as passed:
-        ended = native.run("waits", [])
+    yield heard
     sender.join()
+
+
+def test_the_first_interruption_goes_to_the_recorded_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program, which ends by it, hears it once; we are not interrupted."""
+    before = signal.getsignal(signal.SIGINT)
+    trap = "echo x >> {heard}; exit 3"
+    with interrupted_program(trap, tmp_path, monkeypatch) as heard, native.interrupts_passed_on() as passed:
+        ended = native.run("waits", [])
     assert (ended.status, passed, heard.read_text()) == (3, [signal.SIGINT], "x\n")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_program_that_ignores_the_interruption_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When its grace is over we are interrupted as by a second Ctrl-C, and it ends with us."""
+    monkeypatch.setattr(native, "PROGRAM_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(native, "_PATIENCE_SECONDS", 0.1)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        interrupted_program("", tmp_path, monkeypatch),
+        native.interrupts_passed_on() as passed,
+    ):
+        native.run("waits", [])
+    assert passed == [signal.SIGINT]
+    assert not native.descendants_of(os.getpid())

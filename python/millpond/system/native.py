@@ -23,10 +23,13 @@ from types import FrameType
 from millpond.system.any_bytes import system_form
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
+from millpond.system.progress import say
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BUILDS = _PACKAGE.parents[1] / "build"
 _PATIENCE_SECONDS = 2.0
+# The time that a program gets to end by itself after Ctrl-C, as container runtimes give it.
+PROGRAM_GRACE_SECONDS = 10.0
 # Tells a native program the id of our process, so that it ends with it (lab/measure/conductor.hpp).
 _PARENT = "MILLPOND_PARENT"
 
@@ -97,7 +100,8 @@ def watched_by(watch: Callable[[int], None]) -> Iterator[None]:
 
 @contextmanager
 def interrupts_passed_on() -> Iterator[list[int]]:
-    """Passes the first SIGINT on to the program that this thread runs inside the block; a second one interrupts us.
+    """Passes the first SIGINT on to the program that this thread runs inside the block. A second one interrupts us,
+    and so does a program that has not ended PROGRAM_GRACE_SECONDS after the first.
 
     Yields the numbers of the signals that were passed on. Does nothing outside the main thread, or if SIGINT is ignored
     (nohup).
@@ -107,11 +111,19 @@ def interrupts_passed_on() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield passed
         return
+    us, ended = threading.get_ident(), threading.Event()
+
+    def interrupt_us_later() -> None:
+        if not ended.wait(_PATIENCE_SECONDS):
+            say("Ctrl-C has gone to the program, which has not ended yet; Ctrl-C again stops both")
+        if not ended.wait(PROGRAM_GRACE_SECONDS - _PATIENCE_SECONDS):
+            signal.pthread_kill(us, signal.SIGINT)
 
     def pass_on(number: int, frame: FrameType | None) -> None:
         if passed or not children:
             before(number, frame)
         passed.append(number)
+        threading.Thread(target=interrupt_us_later, daemon=True).start()
         with suppress(ProcessLookupError):
             os.killpg(children[-1], number)
 
@@ -120,7 +132,9 @@ def interrupts_passed_on() -> Iterator[list[int]]:
         with watched_by(children.append):
             yield passed
     finally:
-        signal.signal(signal.SIGINT, before)
+        ended.set()
+        if signal.getsignal(signal.SIGINT) is pass_on:  # otherwise it is ignored, so that our cleanup is not cut short
+            signal.signal(signal.SIGINT, before)
 
 
 def run(

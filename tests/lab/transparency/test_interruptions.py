@@ -54,7 +54,7 @@ def all_ended(processes: dict[int, int]) -> bool:
 
 
 @pytest.mark.parametrize(
-    "number", mostly_more([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], "SIGINT", "SIGKILL")
+    "number", mostly_more([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], "SIGTERM", "SIGKILL")
 )
 def test_interrupted_advice_leaves_nothing(
     number: signal.Signals, verb: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
