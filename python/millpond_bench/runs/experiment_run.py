@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
+from millpond.cluster.cluster import Cluster
+from millpond.cluster.cluster_rounds import run_on_cluster
+from millpond.cluster.worker_station import RunnerRecipe
 from millpond.rounds.grids import forecast, notes_on_rounds
 from millpond.rounds.interleaved_rounds import WHOLE, RoundsRequest, Runner, Shard, Work, measured_rounds, run_rounds
 from millpond.store.observations import Journal, Programs
@@ -44,7 +47,9 @@ from millpond_bench.experiments.result_table import ResultRow
 from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner
 from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest
+from millpond_bench.programs.checksums import without_other_work
 from millpond_bench.programs.counted_rounds import run_counted
+from millpond_bench.runs.suite_recipe import SuiteRecipe
 
 STAGE = "bench"
 PLACE = Path("results/bench")
@@ -63,7 +68,7 @@ class RunRequest:
     """The user's request for a run, the same for all experiments. `rounds`: replaces the scale's own number.
 
     `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: if one of
-    them is missing, nothing is measured.
+    them is missing, nothing is measured. `cluster`: runs the rounds; this machine does without one.
     """
 
     scale: str
@@ -74,6 +79,7 @@ class RunRequest:
     room_bytes: int
     counting: CounterRequest = UNCOUNTED
     named: frozenset[str] = frozenset()
+    cluster: Cluster | None = None
 
     def rounds_of(self, spec: ExperimentSpec) -> int:
         return self.rounds or at_scale(spec.rounds, self.scale)
@@ -122,15 +128,28 @@ class ExperimentRun(ABC):
             found.setdefault(self.rounds_of(cell), []).append(cell)
         return sorted(found.items(), reverse=True)
 
-    def run_cells(self, runner: Runner, log: RoundLog, cells: Sequence[Cell]) -> list[Outcome]:
-        """The rounds of these cells, in one run for each number of rounds."""
-        run = run_rounds if self.paired else run_counted
+    def run_cells(
+        self, runner: Runner, recipe: RunnerRecipe | None, log: RoundLog, cells: Sequence[Cell]
+    ) -> list[Outcome]:
+        """The rounds of these cells, in one run for each number of rounds: on the cluster if there is one and a recipe,
+        otherwise by `runner`.
+        """
         wanted = RoundsRequest(stage=STAGE, rounds=0, seed=self.request.seed, warm_up=False, shard=self.request.shard)
-        return [
-            outcome
-            for rounds, own in self.passes(cells)
-            for outcome in run(own, runner, _NamedProgress(self.spec.name), replace(wanted, rounds=rounds), memory=log)
-        ]
+        outcomes: list[Outcome] = []
+        for rounds, own in self.passes(cells):
+            request, progress = replace(wanted, rounds=rounds), _NamedProgress(self.spec.name)
+            if self.request.cluster is not None and recipe is not None:
+                outcomes += run_on_cluster(
+                    self.request.cluster, own, recipe, progress, request, is_measured=self.paired, memory=log,
+                    seconds_of=self._expected_seconds,
+                )  # fmt: skip
+            else:
+                run = run_rounds if self.paired else run_counted
+                outcomes += run(own, runner, progress, request, memory=log)
+        return outcomes
+
+    def _expected_seconds(self, cell: Cell) -> float:
+        return 0.0 if cell in self.refused or cell not in self.needs else self.needs[cell].seconds
 
     def earlier_rounds(self) -> RoundLog | None:
         """The store's log of earlier rounds."""
@@ -271,16 +290,20 @@ class SuiteRun(ExperimentRun):
             spec.name, ("millpond", "bench", spec.name), metrics=spec.metrics, seed=self.request.seed,
             subject=subject_of([spec.suite, *self.request.counting.subject]),
             programs=Programs(self.built_by, lambda cell: identity(self.launch(cell).around)),
+            machine=self.request.cluster.machine if self.request.cluster else None,
         )  # fmt: skip
 
     def measure(self) -> None:
         request, seconds = self.request, {cell: need.seconds for cell, need in self.needs.items()}
         runner = SuiteRunner(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
                              request.room_bytes, counting=request.counting, launch=self.launch)  # fmt: skip
+        recipe = SuiteRecipe(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
+                             request.room_bytes, request.counting,
+                             {cell: self.launch(cell) for cell in self.cells})  # fmt: skip
         with logged_anyway(request.store, self.journal) as log:
-            outcomes = self.run_cells(runner, log, self.cells)
+            outcomes = self.run_cells(runner, recipe, log, self.cells)
             outcomes += self.more_rounds(runner, outcomes, log)
-        self.outcomes = runner.without_other_work(outcomes)
+        self.outcomes = without_other_work(outcomes)
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
         """Runs rounds of another kind, after those of all cells."""
