@@ -10,6 +10,8 @@ measured rounds, another kind of machine or fewer processors than workers. Not t
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 # The resource by which a worker takes one task of ours at a time; workers of a cluster may announce it.
 RESOURCE = "measure"
 _CONNECT_SECONDS = 10.0
+_FIRST_WORKER_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -115,12 +118,16 @@ class Cluster:
         )
 
     def _ask_scheduler(self, question: Callable[..., Any], **arguments: Any) -> Any:
-        if self.client.status != "running":
-            raise self.lost()
+        self.require_scheduler()
         try:
             return self.client.run_on_scheduler(question, **arguments)
         except (OSError, TimeoutError) as error:
             raise self.lost() from error
+
+    def require_scheduler(self) -> None:
+        """Failure (status 4) if the connection to the scheduler is lost."""
+        if self.client.status != "running":
+            raise self.lost()
 
     def lost(self) -> Failure:
         """The failure for a scheduler that has gone."""
@@ -164,8 +171,11 @@ def open_cluster(choice: ClusterChoice) -> Iterator[Cluster]:
         )
     with _client(choice) as client:
         cluster = Cluster(client)
-        if not cluster.refresh():
-            raise Failure(Status.ENVIRONMENT, _no_worker(cluster.left_out))
+        deadline = time.monotonic() + _FIRST_WORKER_SECONDS
+        while not cluster.refresh():  # workers may be starting
+            if cluster.left_out or time.monotonic() > deadline:
+                raise Failure(Status.ENVIRONMENT, _no_worker(cluster.left_out))
+            time.sleep(0.5)
         _announce(cluster)
         yield cluster
 
@@ -190,6 +200,8 @@ def _no_worker(left_out: dict[str, str]) -> str:
 def _client(choice: ClusterChoice) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
+    # What matters is said by us, in one line; Dask's loggers print stacks when a scheduler dies.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     if choice.address:
         try:
             client = Client(choice.address, timeout=_CONNECT_SECONDS, set_as_default=False)
@@ -218,5 +230,5 @@ def _client(choice: ClusterChoice) -> Iterator[Client]:
 def _announce(cluster: Cluster) -> None:
     workers = plural(len(cluster.facts), "worker")
     machines = plural(len({facts.host for facts in cluster.facts.values()}), "machine")
-    board = f"; dashboard {cluster.client.dashboard_link}" if cluster.client.dashboard_link else ""
+    board = f"; dashboard {cluster.client.dashboard_link}" if find_spec("bokeh") else ""  # which draws it
     say(f"running on {workers} of {machines}{board}")

@@ -38,7 +38,7 @@ class ClusterExecutor(Executor):
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.shutdown(wait=False, cancel_futures=True)
+        self.shutdown(wait=False)
         self._workers.__exit__(*error)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
@@ -47,7 +47,7 @@ class ClusterExecutor(Executor):
         return self._executor.submit(worker_station.call, self._workers.session, function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Ends the calls that have not begun, if asked."""
+        """Ends the executor: with `wait` when all calls have ended, otherwise at once, whatever `cancel_futures` is."""
         if self._executor is not None:
-            self._executor.shutdown(wait=wait, cancel_futures=cancel_futures)
+            self._executor.shutdown(wait=wait)
             self._executor = None

@@ -177,6 +177,7 @@ class _ClusterRun:
         future = task.future
         assert future is not None
         if future.status in ("cancelled", "lost"):
+            self._cluster.require_scheduler()
             return self._lose(task)
         error = future.exception()
         if error is not None:

@@ -20,7 +20,7 @@ from millpond.doctor.examination import PROBE
 from millpond.rounds.trial_rounds import TRIAL
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
-from millpond.system.wording import share_text
+from millpond.system.wording import plural
 
 # A worker may be this noisy, or three times as noisy as the median worker: a whole cluster may have no better ones.
 _NOISE_MAX = 0.10
@@ -84,8 +84,8 @@ class ReadyWorkers:
             return ""
         floors = sorted(self._noise.values())
         return (
-            f"measured on {len(floors)} workers of one kind of machine; between two equal contenders their CPU time "
-            f"differed by {share_text(floors[0])} to {share_text(floors[-1])}"
+            f"measured on {plural(len(floors), 'worker')} of one kind of machine; the CPU time of two equal contenders "
+            f"differed by {_percent(floors[0])} to {_percent(floors[-1])} there"
         )
 
     def _prepare(self, address: str) -> bool:
@@ -140,6 +140,10 @@ class ReadyWorkers:
                 found = self._noise.pop(address)
                 self._cluster.leave_out(
                     address,
-                    f"two equal contenders differ by {share_text(found)} there (at most {share_text(bound)} may)",
+                    f"two equal contenders differ by {_percent(found)} there (at most {_percent(bound)} may)",
                 )
         return {address for address in measured if address in self._noise}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

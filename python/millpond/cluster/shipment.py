@@ -91,13 +91,14 @@ class Shipment:
         return Shipment(tuple({**dict(self.programs), **dict(more.programs)}.items()), self.files, self.system)
 
     @property
-    def all_files(self) -> dict[str, ShippedFile]:
-        """Every file that travels, by its digest."""
-        return {file.digest: file for file in (*(file for _, file in self.programs), *self.files)}
+    def travelling(self) -> tuple[ShippedFile, ...]:
+        """Every file that travels."""
+        return (*(file for _, file in self.programs), *self.files)
 
     def require_sendable(self, digests: Iterable[str]) -> list[ShippedFile]:
         """The files of these digests. Failure (status 2) if they are larger than what may be sent."""
-        found = [self.all_files[digest] for digest in digests]
+        by_digest = {file.digest: file for file in self.travelling}
+        found = [by_digest[digest] for digest in digests]
         if sum(file.size_bytes for file in found) > SENT_BYTES_MAX:
             largest = max(found, key=lambda file: file.size_bytes)
             raise Failure(

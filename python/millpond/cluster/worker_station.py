@@ -25,7 +25,7 @@ from typing import Protocol, TypeVar
 
 from millpond import __version__
 from millpond.cells.cell import Cell, Malloc, Outcome, Trace
-from millpond.cluster.shipment import Shipment, digest_of
+from millpond.cluster.shipment import Shipment, ShippedFile, digest_of
 from millpond.doctor.examination import noise_facts
 from millpond.rounds.interleaved_rounds import Runner, Silence
 from millpond.system import native
@@ -126,11 +126,11 @@ def lacking(session: str, shipment: Shipment) -> list[str]:
     if session not in _stations:
         _stations[session] = _Station(_new_folder(), os.environ.get("MILLPOND_BIN"))
     station = _stations[session]
-    return [
-        digest
-        for digest, file in shipment.all_files.items()
-        if not _has(Path(file.path), digest) and not (station.folder / digest).exists()
-    ]
+    return list(dict.fromkeys(
+        file.digest
+        for file in shipment.travelling
+        if not _has(Path(file.path), file.digest) and not (station.folder / file.digest).exists()
+    ))  # fmt: skip
 
 
 def _new_folder() -> Path:
@@ -180,7 +180,7 @@ def settle(session: str, shipment: Shipment, recipe: RunnerRecipe | None, proces
     for file in shipment.system:
         if not _has(Path(file.path), file.digest):
             return f"its {file.path} is missing, or not the same as on the conductor"
-    places = {file.path: _place(station, file.path, digest) for digest, file in shipment.all_files.items()}
+    places = {file.path: _place(station, file) for file in shipment.travelling}
     _install(station, shipment, places)
     for place, _ in shipment.programs:
         if place.startswith("bin/") and (why := _why_not_runnable(native.find(place.removeprefix("bin/")))):
@@ -192,9 +192,9 @@ def settle(session: str, shipment: Shipment, recipe: RunnerRecipe | None, proces
     return ""
 
 
-def _place(station: _Station, path: str, digest: str) -> Path:
-    sent = station.folder / digest
-    return sent if sent.exists() else Path(path)
+def _place(station: _Station, file: ShippedFile) -> Path:
+    sent = station.folder / file.digest
+    return sent if sent.exists() else Path(file.path)
 
 
 def _install(station: _Station, shipment: Shipment, places: dict[str, Path]) -> None:
