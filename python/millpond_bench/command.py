@@ -38,8 +38,9 @@ from millpond_bench.experiments.window_counters import Counters
 from millpond_bench.pages import kept_results
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
-from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
+from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, memory_bytes
 from millpond_bench.runs.published_run import PublishedRun, cells_of, counted_cells, judge_together
+from millpond_bench.runs.run_document import document, write
 from millpond_bench.runs.steps_run import StepsRun, StepsSpec
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
@@ -129,7 +130,7 @@ def _runs(request: BenchRequest, grid: GridOptions, cluster: Cluster | None = No
     counting = counting_of(ways, list(request.event), request.perf_control, taken)
     made = RunRequest(request.scale, request.rounds, request.seed, grid.shard,
                       Store(request.store) if request.store else None, memory_bytes(), counting,
-                      frozenset(chain(*around.values())), cluster)  # fmt: skip
+                      frozenset(chain(*around.values())), cluster, request.workers)  # fmt: skip
     under = [surrounded(e, **around) if isinstance(e, PublishedSpec) else e for e in specs]
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{request.litter:g}" if request.litter else ""

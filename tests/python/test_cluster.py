@@ -44,8 +44,11 @@ def cluster() -> Iterator[Cluster]:
         yield found
 
 
-def counted(cluster: Cluster, cells: list[Cell], recipe: FakeRecipe | None = None, **more: object) -> list[Outcome]:
-    return run_on_cluster(cluster, cells, recipe or FakeRecipe(), Silence(), REQUEST, is_measured=False, **more)  # type: ignore[arg-type]
+def counted(
+    cluster: Cluster, cells: list[Cell], recipe: FakeRecipe | None = None, memory: RoundLog | None = None
+) -> list[Outcome]:
+    recipe = recipe or FakeRecipe()
+    return run_on_cluster(cluster, cells, recipe, Silence(), REQUEST, is_measured=False, memory=memory)
 
 
 def keys(outcomes: list[Outcome]) -> list[tuple[str, int, str, float | None]]:
@@ -86,7 +89,7 @@ def test_a_killed_worker_costs_its_round_only(cluster: Cluster) -> None:
     """The first worker dies in the middle; every outcome comes once."""
     killed = []
 
-    class Killing(Silence):
+    class Killer(Silence):
         def step(self) -> None:
             if not killed:
                 process = cluster.call(sorted(cluster.facts)[0], os.getpid)
@@ -94,7 +97,7 @@ def test_a_killed_worker_costs_its_round_only(cluster: Cluster) -> None:
                 os.kill(process, signal.SIGKILL)
 
     cells = cells_of(10, 2)
-    found = run_on_cluster(cluster, cells, FakeRecipe(), Killing(), REQUEST, is_measured=False)
+    found = run_on_cluster(cluster, cells, FakeRecipe(), Killer(), REQUEST, is_measured=False)
     assert keys(found) == keys(run_rounds(cells, FakeRunner(), Silence(), REQUEST))
     assert killed
 
@@ -147,13 +150,13 @@ def test_an_executor_calls_functions_where_files_are(cluster: Cluster, tmp_path:
 
 
 def test_a_failure_on_a_worker_ends_the_run_with_its_words(cluster: Cluster) -> None:
-    class Failing(FakeRunner):
+    class FailingRunner(FakeRunner):
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             raise Failure(Status.INPUT, "the trace is damaged")
 
     class FailingRecipe(FakeRecipe):
         def runner(self, place: object) -> FakeRunner:
-            return Failing()
+            return FailingRunner()
 
     with pytest.raises(Failure, match="the trace is damaged") as failed:
         counted(cluster, cells_of(1, 1), FailingRecipe())
@@ -213,17 +216,17 @@ def test_a_dead_scheduler_leaves_whole_rounds(tmp_path: Path, monkeypatch: pytes
     cells = cells_of(20, 1)
     with RunningScheduler(tmp_path) as (address, end):
 
-        class Killing(Silence):
+        class Killer(Silence):
             steps = 0
 
             def step(self) -> None:
-                Killing.steps += 1
-                if Killing.steps == 10:
+                Killer.steps += 1
+                if Killer.steps == 10:
                     end()
 
         log = RoundLog(store, Journal("x", ("x",), seed=5), resume=True)
         with pytest.raises(Failure, match="does not answer any more"), open_cluster(ClusterChoice(address)) as found:
-            run_on_cluster(found, cells, FakeRecipe(), Killing(), REQUEST, is_measured=False, memory=log)
+            run_on_cluster(found, cells, FakeRecipe(), Killer(), REQUEST, is_measured=False, memory=log)
         first = {(*row.cell, row.round) for row in log.journal.rows}
         log.finish()
     assert 10 <= len(first) < 60
@@ -268,14 +271,14 @@ class RunningScheduler:
 def test_an_interruption_leaves_no_process_on_a_worker(cluster: Cluster) -> None:
     """Ctrl-C in the middle of a native program: it has ended when the run has."""
 
-    class Waiting(FakeRunner):
+    class WaitingRunner(FakeRunner):
         def run(self, cell: Cell, stage: str, number: int) -> Outcome:
             subprocess.run(["sleep", "1000"], check=False)
             return Outcome(cell, stage, number, {})
 
     class WaitingRecipe(FakeRecipe):
         def runner(self, place: object) -> FakeRunner:
-            return Waiting()
+            return WaitingRunner()
 
     def sleeps() -> list[str]:
         return subprocess.run(

@@ -55,13 +55,16 @@ class Cluster:
     client: Client
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    _announcing: set[str] = field(default_factory=set)
 
     def refresh(self) -> set[str]:
         """Examines workers that have come. Returns the addresses of all that live and may serve.
 
         Failure (status 4) if the scheduler does not answer.
         """
-        alive = set(self._ask_scheduler(lambda dask_scheduler: list(dask_scheduler.workers)))
+        resources = self._ask_scheduler(_resources_of_workers)
+        alive = set(resources)
+        self._announcing = {address for address in alive if RESOURCE in resources[address]}
         for address in sorted(alive - self.facts.keys() - self.left_out.keys()):
             self._examine(address)
         return alive & self.facts.keys()
@@ -99,7 +102,7 @@ class Cluster:
 
     def submit(self, address: str, function: Callable[..., Any], *arguments: Any) -> Future:
         """Starts a task on that worker, and on no other."""
-        resources = {RESOURCE: 1} if self._announces(address) else None
+        resources = {RESOURCE: 1} if address in self._announcing else None
         return self.client.submit(
             function, *arguments, workers=[address], allow_other_workers=False, pure=False, resources=resources
         )
@@ -108,14 +111,6 @@ class Cluster:
         """Ends the process of a worker, which its nanny starts again."""
         with suppress(Exception):
             self.client.restart_workers([address], timeout=_CONNECT_SECONDS, raise_for_error=False)
-
-    def _announces(self, address: str) -> bool:
-        return RESOURCE in self._ask_scheduler(
-            lambda dask_scheduler, at: (
-                dict(dask_scheduler.workers[at].resources) if at in dask_scheduler.workers else {}
-            ),
-            at=address,
-        )
 
     def _ask_scheduler(self, question: Callable[..., Any], **arguments: Any) -> Any:
         self.require_scheduler()
@@ -155,6 +150,11 @@ class Cluster:
             self.leave_out(address, f"it has Python {facts.python}, and this is {python_version()}")
             return
         self.facts[address] = facts
+
+
+def _resources_of_workers(dask_scheduler: Any) -> dict[str, set[str]]:
+    """The resources that each worker announces. Runs in the scheduler."""
+    return {address: set(worker.resources) for address, worker in dask_scheduler.workers.items()}
 
 
 @contextmanager

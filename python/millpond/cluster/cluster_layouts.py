@@ -28,7 +28,7 @@ from millpond.system.temporary import temporary_folder
 def simulate_on_cluster(
     cluster: Cluster, recording: Path, layouts: Sequence[Layout], options: Sequence[str]
 ) -> list[tuple[str, Simulation]]:
-    """As `layouts.simulate_layouts`. Failure: that of a call; or status 4 if no worker can serve."""
+    """The results of `layouts.simulate_layouts`. Failure: that of a call; or status 4 if no worker can serve."""
     plans = [Path(word) for layout in layouts for word in layout.pools if Path(word).is_file()]
     libraries = [layout.library for layout in layouts if layout.library is not None]
     shipment = Shipment.of((LAYOUT, PLAYER, CAPTURE, SIMULATE), [recording, *plans, *libraries], with_libraries=True)

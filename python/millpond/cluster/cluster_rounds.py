@@ -108,9 +108,9 @@ class _ClusterRun:
         self._workers = workers
         self._recipe = recipe
         self._request = request
-        decides = bool(request.looks) or request.deadline != float("inf")
+        self._may_end_early = bool(request.looks) or request.deadline != float("inf")
         numbers = range(1, request.rounds + 1)
-        self._dispatch = Dispatch(work, numbers, request.seed, None if decides else seconds_of)
+        self._dispatch = Dispatch(work, numbers, request.seed, None if self._may_end_early else seconds_of)
         self._under_way: dict[str, _Task] = {}
         self._results: SimpleQueue[_Task] = SimpleQueue()
         self._group_kills: Counter[int] = Counter()
@@ -145,9 +145,10 @@ class _ClusterRun:
 
     def _goes_on(self, outcomes: Sequence[Outcome], longest: float) -> bool:
         """Starts a round on each free worker. False if all rounds have ended."""
-        begun = measured_rounds(outcomes)
-        if self._request.is_over(begun, longest) or self._request.is_answered(begun, outcomes):
-            self._dispatch.drop()
+        if self._may_end_early:
+            begun = measured_rounds(outcomes)
+            if self._request.is_over(begun, longest) or self._request.is_answered(begun, outcomes):
+                self._dispatch.drop()
         for address in sorted(self._workers.addresses - self._under_way.keys()):
             taken = self._dispatch.next()
             if taken is None:
