@@ -50,11 +50,14 @@ class ClusterChoice:
 
 @dataclass
 class Cluster:
-    """A connected cluster: its client, the facts of each worker by its address, and the workers that are left out."""
+    """A connected cluster: its client, and of each worker by its address its facts, its noise if that was measured (the
+    largest relative difference in CPU time of two equal contenders), or the reason why it is left out.
+    """
 
     client: Client
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    noise: dict[str, float] = field(default_factory=dict)
     _announcing: set[str] = field(default_factory=set)
 
     def refresh(self) -> set[str]:
@@ -74,6 +77,18 @@ class Cluster:
         self.facts.pop(address, None)
         self.left_out[address] = why
         say(f"left out the worker {address}: {why}")
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of measured figures should know about the workers."""
+        found = [f"the worker {address} was left out: {why}" for address, why in self.left_out.items()]
+        floors = sorted(self.noise[address] for address in self.facts if address in self.noise)
+        if floors:
+            found.append(
+                f"measured on {plural(len(floors), 'worker')} of one kind of machine; the CPU time of two equal "
+                f"contenders differed by {percent(floors[0])} to {percent(floors[-1])} there"
+            )
+        return found
 
     @property
     def machine(self) -> Machine:
@@ -150,6 +165,10 @@ class Cluster:
             self.leave_out(address, f"it has Python {facts.python}, and this is {python_version()}")
             return
         self.facts[address] = facts
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _resources_of_workers(dask_scheduler: Any) -> dict[str, set[str]]:
