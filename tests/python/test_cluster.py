@@ -23,6 +23,7 @@ from cluster_recipes import KILLER, REFUSED, SLEEPER, FakeRecipe, FakeRunner, ce
 
 from millpond.cells.cell import Cell, Outcome, Strategy
 from millpond.cluster import cluster as cluster_module
+from millpond.cluster import worker_station
 from millpond.cluster.cluster import Cluster, ClusterChoice, open_cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.cluster_rounds import run_on_cluster
@@ -32,6 +33,7 @@ from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_round
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
+from millpond.system import native
 from millpond.system.errors import Failure, Status
 
 pytestmark = pytest.mark.lengthy
@@ -147,6 +149,30 @@ def test_an_executor_calls_functions_where_files_are(cluster: Cluster, tmp_path:
     with ClusterExecutor(cluster, Shipment.of((), [file])) as executor:
         calls = [executor.submit(content, str(file)) for _ in range(5)]
         assert [call.result(timeout=60) for call in calls] == [b"content"] * 5
+
+
+@pytest.mark.parametrize("name", ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "DASK_CONFIG"])
+def test_programs_do_not_get_the_settings_of_dask(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A nanny sets MALLOC_TRIM_THRESHOLD_, which changes what is measured. Afterwards the worker has it again."""
+    import dask.config
+
+    value = str(dask.config.get("distributed.nanny.pre-spawn-environ").get(name, "x"))
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(worker_station, "_new_folder", lambda: tmp_path / "worker")
+    monkeypatch.setattr(native, "kill_descendants", lambda: None)
+    worker_station.lacking("session", Shipment((), ()))
+    assert name not in os.environ
+    worker_station.leave("session")
+    assert os.environ[name] == value
+
+
+def test_a_local_cluster_changes_no_variable(cluster: Cluster) -> None:
+    assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
+    assert "MALLOC_TRIM_THRESHOLD_" not in cluster.call(sorted(cluster.refresh())[0], _environment)
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ)
 
 
 def test_a_failure_on_a_worker_ends_the_run_with_its_words(cluster: Cluster) -> None:

@@ -217,6 +217,7 @@ def _no_worker(left_out: dict[str, str]) -> str:
 
 @contextmanager
 def _client(choice: ClusterChoice) -> Iterator[Client]:
+    import dask.config
     from distributed import Client, LocalCluster
 
     # What matters is said by us, in one line; Dask's loggers print stacks when a scheduler dies.
@@ -235,7 +236,10 @@ def _client(choice: ClusterChoice) -> Iterator[Client]:
         finally:
             client.close(timeout=_CONNECT_SECONDS)
         return
+    # A nanny would set variables in this process, too, MALLOC_TRIM_THRESHOLD_ among them.
+    without = dask.config.set({"distributed.nanny.pre-spawn-environ": {}})
     with (
+        without,
         LocalCluster(
             n_workers=choice.workers, threads_per_worker=1, processes=True, host="127.0.0.1", resources={RESOURCE: 1},
             dashboard_address="127.0.0.1:0" if find_spec("bokeh") else None, silence_logs=50,

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
@@ -35,10 +37,11 @@ def simulate_on_cluster(
     with ClusterExecutor(cluster, shipment) as executor:
         whole = executor.submit(_recorded, str(recording.absolute()), list(options))
         calls = [executor.submit(_on_layout, str(recording.absolute()), layout, list(options)) for layout in layouts]
-        return [
+        found = [
             (RECORDED, whole.result()),
-            *((layout.name, call.result()) for layout, call in zip(layouts, calls, strict=True)),
+            *((layout.name, c.result()) for layout, c in zip(layouts, calls, strict=True)),
         ]
+    return [(name, structs.replace(one, input=structs.replace(one.input, path=str(recording)))) for name, one in found]
 
 
 def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulation:
@@ -49,6 +52,9 @@ def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulatio
 def _on_layout(place: Workplace, recording: str, layout: Layout, options: list[str]) -> Simulation:
     library = place.located(layout.library) if layout.library is not None else None
     pools = tuple(str(place.located(word)) if Path(word).is_file() else word for word in layout.pools)
-    with temporary_folder(place.folder) as folder:
+    # The player counts with the program, and longer paths take more instructions: paths as long as on one machine.
+    with temporary_folder() as folder:
+        script = folder / "script_0"
+        script.mkdir()
         here = replace(layout, library=library, pools=pools)
-        return simulate_layout(place.located(recording), here, options, folder)
+        return simulate_layout(place.located(recording), here, options, script)
