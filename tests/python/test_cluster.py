@@ -34,6 +34,7 @@ from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
 from millpond.system import native
+from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
 pytestmark = pytest.mark.lengthy
@@ -151,12 +152,12 @@ def test_an_executor_calls_functions_where_files_are(cluster: Cluster, tmp_path:
         assert [call.result(timeout=60) for call in calls] == [b"content"] * 5
 
 
-@pytest.mark.parametrize("name", ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "DASK_CONFIG"])
+@pytest.mark.parametrize("name", ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "PYTHONHASHSEED", "__DASK_PARENT_PID"])
 def test_programs_do_not_get_the_settings_of_dask(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A nanny sets MALLOC_TRIM_THRESHOLD_, which changes what is measured. Afterwards the worker has it again."""
     import dask.config
 
-    value = str(dask.config.get("distributed.nanny.pre-spawn-environ").get(name, "x"))
+    value = str(dask.config.get("distributed.nanny.pre-spawn-environ").get(name, "6640"))
     monkeypatch.setenv(name, value)
     monkeypatch.setattr(worker_station, "_new_folder", lambda: tmp_path / "worker")
     monkeypatch.setattr(native, "kill_descendants", lambda: None)
@@ -166,13 +167,17 @@ def test_programs_do_not_get_the_settings_of_dask(name: str, monkeypatch: pytest
     assert os.environ[name] == value
 
 
-def test_a_local_cluster_changes_no_variable(cluster: Cluster) -> None:
-    assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
-    assert "MALLOC_TRIM_THRESHOLD_" not in cluster.call(sorted(cluster.refresh())[0], _environment)
+def test_programs_get_one_environment_here_and_on_workers(cluster: Cluster) -> None:
+    """Dask sets variables here, too, and again when it starts a worker again."""
+    with ClusterExecutor(cluster, Shipment((), ())) as executor:
+        there = executor.submit(_environment).result(timeout=60)
+    cluster.refresh()
+    of_dask = {"MALLOC_TRIM_THRESHOLD_", "PYTHONHASHSEED", "__DASK_PARENT_PID", "DASK_INTERNAL_INHERIT_CONFIG"}
+    assert not of_dask & (there.keys() | user_environment().keys())
 
 
-def _environment() -> dict[str, str]:
-    return dict(os.environ)
+def _environment(_place: object) -> dict[str, str]:
+    return user_environment()
 
 
 def test_a_failure_on_a_worker_ends_the_run_with_its_words(cluster: Cluster) -> None:

@@ -11,6 +11,7 @@ measured rounds, another kind of machine or fewer processors than workers. Not t
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -59,12 +60,20 @@ class Cluster:
     left_out: dict[str, str] = field(default_factory=dict)
     noise: dict[str, float] = field(default_factory=dict)
     _announcing: set[str] = field(default_factory=set)
+    _environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def restore_environment(self) -> None:
+        """Takes back what Dask's nannies set in this process: programs that it runs would inherit it."""
+        if os.environ != self._environment:
+            os.environ.clear()
+            os.environ.update(self._environment)
 
     def refresh(self) -> set[str]:
         """Examines workers that have come. Returns the addresses of all that live and may serve.
 
         Failure (status 4) if the scheduler does not answer.
         """
+        self.restore_environment()
         resources = self._ask_scheduler(_resources_of_workers)
         alive = set(resources)
         self._announcing = {address for address in alive if RESOURCE in resources[address]}
@@ -188,15 +197,19 @@ def open_cluster(choice: ClusterChoice) -> Iterator[Cluster]:
         raise Failure(
             Status.ENVIRONMENT, "running on a cluster needs Dask: install it with `pip install millpond[cluster]`"
         )
+    environment = dict(os.environ)
     with _client(choice) as client:
-        cluster = Cluster(client)
+        cluster = Cluster(client, _environment=environment)
         deadline = time.monotonic() + _FIRST_WORKER_SECONDS
         while not cluster.refresh():  # workers may be starting
             if cluster.left_out or time.monotonic() > deadline:
                 raise Failure(Status.ENVIRONMENT, _no_worker(cluster.left_out))
             time.sleep(0.5)
         _announce(cluster)
-        yield cluster
+        try:
+            yield cluster
+        finally:
+            cluster.restore_environment()
 
 
 @contextmanager
@@ -217,7 +230,6 @@ def _no_worker(left_out: dict[str, str]) -> str:
 
 @contextmanager
 def _client(choice: ClusterChoice) -> Iterator[Client]:
-    import dask.config
     from distributed import Client, LocalCluster
 
     # What matters is said by us, in one line; Dask's loggers print stacks when a scheduler dies.
@@ -236,10 +248,7 @@ def _client(choice: ClusterChoice) -> Iterator[Client]:
         finally:
             client.close(timeout=_CONNECT_SECONDS)
         return
-    # A nanny would set variables in this process, too, MALLOC_TRIM_THRESHOLD_ among them.
-    without = dask.config.set({"distributed.nanny.pre-spawn-environ": {}})
     with (
-        without,
         LocalCluster(
             n_workers=choice.workers, threads_per_worker=1, processes=True, host="127.0.0.1", resources={RESOURCE: 1},
             dashboard_address="127.0.0.1:0" if find_spec("bokeh") else None, silence_logs=50,

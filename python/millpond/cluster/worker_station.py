@@ -35,6 +35,7 @@ from millpond.system.machine import Machine, this_machine
 NOISE_ROUNDS = 7
 NOISE_SECONDS_MAX = 120.0
 _PATIENCE_SECONDS = 30
+_HASH_SEED_OF_DASK = "6640"  # which a nanny sets unless the user has
 # What the loader prints if a program was linked with libraries that this machine lacks, or newer ones.
 _UNLOADABLE = re.compile(r"error while loading shared libraries.*|version `\S+' not found.*")
 
@@ -155,7 +156,9 @@ def _forget_settings_of_dask() -> None:
         for name, value in dask.config.get(f"distributed.nanny.{place}", {}).items():
             if os.environ.get(name) == str(value):
                 del os.environ[name]
-    for name in [name for name in os.environ if name.startswith("DASK_")]:
+    if os.environ.get("PYTHONHASHSEED") == _HASH_SEED_OF_DASK:
+        del os.environ["PYTHONHASHSEED"]
+    for name in [name for name in os.environ if name.startswith(("DASK_", "__DASK_"))]:
         del os.environ[name]
 
 
