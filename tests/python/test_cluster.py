@@ -20,6 +20,7 @@ import pytest
 pytest.importorskip("distributed")
 
 from cluster_recipes import KILLER, REFUSED, SLEEPER, FakeRecipe, FakeRunner, cells_of
+from conftest import FakeLab
 
 from millpond.cells.cell import Cell, Outcome, Strategy
 from millpond.cluster import cluster as cluster_module
@@ -233,6 +234,11 @@ def test_without_dask_one_sentence_says_what_to_install(monkeypatch: pytest.Monk
 def test_a_cluster_and_workers_do_not_go_together() -> None:
     with pytest.raises(Failure, match="--cluster and --workers"):
         open_cluster(ClusterChoice("tcp://127.0.0.1:1", 2)).__enter__()
+
+
+def test_one_simulation_does_not_go_to_a_cluster(lab: FakeLab) -> None:
+    done = lab.run("trace", "simulate", "x.mpt", "--workers", "2")
+    assert done.status == Status.USAGE and "add -o FILE.html" in done.stderr
 
 
 def test_an_address_without_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

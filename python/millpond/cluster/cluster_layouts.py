@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Simulates a recording on other allocators on a cluster: one layout a call, on any worker."""
+"""Simulates recordings, and recordings on other allocators, on a cluster: one a call, on any worker."""
 
 from __future__ import annotations
 
@@ -41,7 +41,21 @@ def simulate_on_cluster(
             (RECORDED, whole.result()),
             *((layout.name, c.result()) for layout, c in zip(layouts, calls, strict=True)),
         ]
-    return [(name, structs.replace(one, input=structs.replace(one.input, path=str(recording)))) for name, one in found]
+    return [(name, _under_its_path(one, recording)) for name, one in found]
+
+
+def simulate_recordings(cluster: Cluster, recordings: Sequence[Path], options: Sequence[str]) -> dict[Path, Simulation]:
+    """The result of `layouts.simulate_recording` for each recording. Failure: that of a call; or status 4 if no worker
+    can serve.
+    """
+    with ClusterExecutor(cluster, Shipment.of((SIMULATE,), recordings)) as executor:
+        calls = {one: executor.submit(_recorded, str(one.absolute()), list(options)) for one in recordings}
+        return {one: _under_its_path(call.result(), one) for one, call in calls.items()}
+
+
+def _under_its_path(simulation: Simulation, recording: Path) -> Simulation:
+    """The same under the path that the user gave."""
+    return structs.replace(simulation, input=structs.replace(simulation.input, path=str(recording)))
 
 
 def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulation:
