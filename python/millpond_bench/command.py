@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell
+from millpond.commands.writing import write_form
 from millpond.rounds.grids import GridOptions, listing, select, show_all
+from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.store.store import Store
 from millpond.system import output
 from millpond.system.arguments import options_text
 from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.private_names import PrivateNames
 from millpond.system.progress import say
 from millpond.verbs.values import STDOUT, Output, places, takes_stdout
 from millpond_bench.bench_verbs import BenchRequest, ValidateRequest
@@ -34,7 +37,7 @@ from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec,
 from millpond_bench.experiments.experiment_data import ExperimentData, Parameters, points
 from millpond_bench.experiments.settings import values_set
 from millpond_bench.experiments.window_counters import Counters
-from millpond_bench.pages import kept_results
+from millpond_bench.pages import contribution, kept_results
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
 from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
@@ -60,6 +63,12 @@ def run(request: BenchRequest) -> int:
     options_given = None if request.cells or request.litter else options_text(
         {"--scale": request.scale, "--rounds": request.rounds, "--seed": request.seed, "--event": list(request.event),
          **_of_suites(request)})  # fmt: skip
+    if places(request.out, "contribution") and (options_given is None or grid.shard != WHOLE):
+        raise Failure(
+            Status.USAGE,
+            "a contribution has the verdicts of whole experiments on a fresh heap: leave out --cells, --litter and "
+            "--shard, or the contribution",
+        )
     return _measure(runs, Places(request.out, [one.spec.name for one in runs]), request.store, options_given)
 
 
@@ -169,6 +178,7 @@ def _measure(runs: Sequence[ExperimentRun], writer: Places, store: Path | None, 
         for run in together:
             write_one(run)
     writer.write_all(runs)
+    writer.write_contributions(runs, options_given or "")
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 
 
@@ -326,6 +336,23 @@ class Places:
         names = ", ".join(self._json or [str(PLACE / f"{n}.json") for n in self._names])
         sys.stdout.flush()
         say(f"all rounds are in {'standard output' if STDOUT in self._json else names}")
+
+    def write_contributions(self, runs: Sequence[ExperimentRun], options: str) -> None:
+        """Writes the verdicts for other people, if asked. Failure (status 3) if these experiments have no statements.
+
+        `options`: as for `kept_results.results_of`.
+        """
+        asked = places(self._outputs, "contribution")
+        if not asked:
+            return
+        published = [run for run in runs if isinstance(run, PublishedRun)]
+        results = [one for run in published if (one := kept_results.results_of(run, options))]
+        if not results:
+            raise Failure(Status.INPUT, f"{', '.join(self._names)}: no statement of a paper, so no contribution")
+        text = contribution.packed(results, PrivateNames.of_this_process())
+        for place in asked:
+            write_form(text, place)
+            say(f"the contribution is {place}; it names no host, user or folder")
 
     @staticmethod
     def _write_page(runs: Sequence[ExperimentRun], path: Path) -> None:
