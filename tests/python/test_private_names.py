@@ -12,17 +12,17 @@ from millpond.system.private_names import PrivateNames
 
 NAMES = PrivateNames(
     hosts=frozenset({"box7.mill.example", "box7"}), users=frozenset({"ann", "Ann Lee"}),
-    folders=frozenset({"/home/ann", "/home/ann/my work"}),
+    folders=frozenset({"/people/ann", "/people/ann/my work"}),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("no program in /home/ann/my work/build/x, see ~/notes", "no program in PATH, see PATH"),
+        ("no program in /people/ann/my work/build/x, see ~/notes", "no program in PATH, see PATH"),
         ("lib: '/usr/lib/libc.so.6' (/opt/x/)", "lib: 'PATH' (PATH)"),
         ("--store=/srv/customer/s --seed=1", "--store=PATH --seed=1"),
-        ("-I/home/ann/include PATH=/bin:/sbin", "-IPATH PATH=PATH:PATH"),
+        ("-I/people/ann/include PATH=/bin:/sbin", "-IPATH PATH=PATH:PATH"),
         ("../customer/store and ./x", "PATH and PATH"),
         ("Linux 6.1.0-box7, of ANN on box7.mill.example", "Linux 6.1.0-HOST, of USER on HOST"),
         ("by Ann Lee's machine", "by USER's machine"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Removes from texts what tells where they were written: host, user, folders, and every path that begins with one.
 
-    "no program in /home/ann/mill/build on box7"  ──removed_from──▶  "no program in PATH on HOST"
+    "no program in /people/ann/mill/build on box7"  ──removed_from──▶  "no program in PATH on HOST"
 
 For texts that leave the machine. The names are those of the running process, so results must be packed on the machine
 that made them: the name of another host or user is not known here.
