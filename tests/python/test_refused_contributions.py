@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""What is no whole contribution is refused by name with a remedy, and nothing is written."""
+"""A file that is not a whole contribution is refused by name with a remedy, and nothing is written."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ from millpond.system.private_names import PrivateNames
 from millpond.system.progress import say
 from millpond.verbs.values import STDOUT, Output, places, takes_stdout
 from millpond_bench.pages import contribution, kept_results
-from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, document, write
+from millpond_bench.runs.experiment_run import PLACE, ExperimentRun
 from millpond_bench.runs.published_run import PublishedRun
+from millpond_bench.runs.run_document import document, write
 
 
 class Places:
