@@ -25,6 +25,7 @@ NAMES = PrivateNames(
         ("-I/people/ann/include PATH=/bin:/sbin", "-IPATH PATH=PATH:PATH"),
         ("../customer/store and ./x", "PATH and PATH"),
         ("Linux 6.1.0-box7, of ANN on box7.mill.example", "Linux 6.1.0-HOST, of USER on HOST"),
+        ("lost tcp://node3:8786, then 10.0.0.7:40001.", "lost HOST, then HOST."),
         ("by Ann Lee's machine", "by USER's machine"),
         ("two\nlines\tof  text", "two lines of text"),
     ],
@@ -38,6 +39,7 @@ def test_private_names_and_paths_are_replaced(text: str, expected: str) -> None:
     [
         "structures/ds=7/log2_size=6/multipool:type:destroy against structures/ds=7/new_delete", "and/or, 5 / 3, 1/2",
         "annual box77 scanning", "https://example.org/page", "g++ 12.2.0, libstdc++ 12", "…/libtcmalloc.so",
+        "Linux 6.18.44-fc-v657, glibc 2.36",
     ],
 )  # fmt: skip
 def test_cells_addresses_and_other_words_are_kept(text: str) -> None:

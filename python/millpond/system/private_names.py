@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Removes from texts what tells where they were written: host, user, folders, and every path that begins with one.
+"""Removes from texts what tells where they were written: host, user, folders, every other path, network addresses.
 
     "no program in /people/ann/mill/build on box7"  ──removed_from──▶  "no program in PATH on HOST"
 
@@ -27,6 +27,10 @@ _PART = r"[^\s/'\"`,;:()<>|]+"
 # A path begins where no word runs on: not in `and/or`, in a cell's name (`lists/size=7`) or in `http://…`. Relative
 # paths go, too, where they name a folder: `../customer/store`.
 _ANY_PATH = re.compile(rf"(?<![\w…/])(?:~[\w.-]*|\.\.?)?/{_PART}(?:/{_PART})*/?")
+# Addresses of this host or of a cluster's workers: `tcp://node3:8786`, `10.0.0.7:8786`; no version of three numbers.
+_ADDRESS = re.compile(
+    r"\b(?:tcp|tls|ucx|inproc)://[^\s,;'\"()<>]+|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?!\w|\.\d)"
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class PrivateNames:
 
     def removed_from(self, text: str) -> str:
         """The text on one line, with PATH, HOST and USER in place of these names. O(names × length)."""
-        line = " ".join(text.split())
+        line = _ADDRESS.sub(HOST, " ".join(text.split()))
         for folder in sorted(self.folders, key=len, reverse=True):
             line = re.sub(rf"{re.escape(folder)}(?![\w.-])(?:/{_PART})*/?", PATH, line)
         line = _ANY_PATH.sub(PATH, line)
