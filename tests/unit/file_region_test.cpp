@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: BSL-1.0
+// file_region_test: memory in files: kept and removed ones, what the file system refuses, and memory that processes
+// share by fork and by descriptor.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <millpond/block/file_region.hpp>
+#include <millpond/block/fixed_buffer.hpp>
+#include <millpond/block/source_ref.hpp>
+#include <millpond/local/monotonic.hpp>
+#include <millpond/local/multipool.hpp>
+#include <millpond/wrap/synchronized.hpp>
+#include <string>
+#include <utility>
+
+#include "support/in_a_child.hpp"
+
+namespace millpond {
+namespace {
+
+using os::file_pages;
+using test::status_of_child;
+
+static_assert(managed_allocator<file_region> && rounding_source<file_region> && resizing_source<file_region>);
+
+constexpr std::size_t kilo = 1024;
+constexpr std::size_t mega = 1024 * kilo;
+
+class files : public testing::Test {
+  protected:
+    files() : folder_(testing::TempDir() + "millpond-files-XXXXXX") {
+        if (mkdtemp(folder_.data()) == nullptr) ADD_FAILURE() << "no folder " << folder_;
+        errno = 77;
+    }
+    ~files() override {
+        EXPECT_EQ(errno, 77) << "errno belongs to the caller";
+        std::filesystem::remove_all(folder_);
+    }
+
+    [[nodiscard]] std::string path(const char* name) const { return folder_ + '/' + name; }
+    [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(folder_); }
+    [[nodiscard]] std::string contents(const char* name) const {
+        std::ifstream file(path(name), std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    std::string folder_;
+};
+
+char* place(void* block) { return static_cast<char*>(block); }
+
+bool holds(const char* block, std::size_t bytes, char value) {
+    return std::all_of(block, block + bytes, [value](char found) { return found == value; });
+}
+
+TEST_F(files, a_temporary_file_has_no_name_and_grows_with_the_blocks) {
+    file_region source(64 * mega, file_pages::temporary(folder_.c_str()));
+    EXPECT_TRUE(is_empty());
+    EXPECT_EQ(source.page_source().bytes(), 0U);
+    char* const small = place(source.try_allocate(100, 8));
+    ASSERT_NE(small, nullptr) << static_cast<int>(source.page_source().error());
+    char* const large = place(source.try_allocate(5 * mega, 4096));
+    ASSERT_NE(large, nullptr);
+    std::memset(small, 1, 100);
+    std::memset(large, 2, 5 * mega);
+    EXPECT_EQ(source.page_source().bytes(), source.held_bytes());
+    EXPECT_TRUE(is_empty());
+    source.deallocate(large, 5 * mega, 4096);
+    EXPECT_TRUE(holds(small, 100, 1));
+    source.release();
+    EXPECT_EQ(source.page_source().bytes(), 0U) << "the file is as short as the memory";
+    const char* const again = place(source.try_allocate(5 * mega, 8));
+    EXPECT_EQ(again, small);
+    EXPECT_TRUE(holds(again, 5 * mega, 0));
+}
+
+TEST_F(files, the_limit_is_one_of_the_file_too) {
+    file_region source(64 * kilo, file_pages::temporary(folder_.c_str()));
+    while (source.try_allocate(1000, 8) != nullptr) continue;
+    EXPECT_EQ(source.page_source().error(), std::errc{}) << "not the file system's refusal";
+    EXPECT_EQ(source.page_source().bytes(), 64 * kilo);
+    EXPECT_EQ(source.try_allocate(~std::size_t{0}, 8), nullptr);
+}
+
+TEST_F(files, a_kept_file_goes_on_where_it_ended) {
+    const std::string name = path("kept");
+    struct root {
+        std::size_t text_offset;
+        std::size_t length;
+    };
+    {
+        file_region source(mega, file_pages::create(name.c_str()));
+        auto* const first = static_cast<root*>(source.try_allocate(sizeof(root), alignof(root)));
+        ASSERT_NE(first, nullptr);
+        EXPECT_EQ(source.offset_of(first), 0U);
+        char* const text = place(source.try_allocate(5, 1));
+        std::memcpy(text, "water", 5);
+        *first = {source.offset_of(text), 5};
+    }
+    EXPECT_EQ(contents("kept").substr(sizeof(root), 5), "water");
+    for (int run = 0; run < 3; ++run) {
+        file_region source(mega, file_pages::open(name.c_str()));
+        const auto* const first = static_cast<root*>(source.at(0));
+        ASSERT_NE(first, nullptr);
+        EXPECT_EQ(std::string(place(source.at(first->text_offset)), first->length), "water");
+        const std::size_t before = source.used_bytes();
+        char* const more = place(source.try_allocate(1000, 8));
+        ASSERT_NE(more, nullptr);
+        EXPECT_GE(source.offset_of(more), before);
+        EXPECT_EQ(source.at(source.used_bytes()), nullptr) << "nothing is in use there";
+        std::memset(more, run, 1000);
+        source.deallocate(more, 1000, 8);
+        EXPECT_EQ(source.used_bytes(), before) << "the old contents are a block in use";
+    }
+    file_region source(mega, file_pages::open(name.c_str()));
+    source.release();
+    EXPECT_EQ(contents("kept"), "");
+}
+
+TEST_F(files, an_opened_file_may_be_longer_than_the_limit) {
+    std::ofstream(path("long")) << std::string(100000, 'x');
+    file_region source(1, file_pages::open(path("long").c_str()));
+    ASSERT_NE(source.at(0), nullptr);
+    EXPECT_TRUE(holds(place(source.at(0)), 100000, 'x'));
+    EXPECT_EQ(source.try_allocate(64 * kilo, 1), nullptr);
+}
+
+TEST_F(files, what_the_file_system_refuses_is_told) {
+    const auto expect_refused = [](file_pages pages, std::errc reason) {
+        EXPECT_EQ(pages.error(), reason) << static_cast<int>(pages.error());
+        EXPECT_EQ(pages.descriptor(), -1);
+        EXPECT_EQ(pages.bytes(), 0U);
+        file_region source(mega, std::move(pages));
+        EXPECT_EQ(source.try_allocate(1, 1), nullptr);
+        EXPECT_EQ(source.try_allocate_at_least(1, 1).start, nullptr);
+        EXPECT_EQ(source.at(0), nullptr);
+        EXPECT_EQ(source.page_source().error(), reason) << "the first reason, not what follows from it";
+        source.reset();
+        source.release();
+    };
+    std::ofstream(path("there")) << "mine";
+    expect_refused(file_pages::create(path("there").c_str()), std::errc::file_exists);
+    EXPECT_EQ(contents("there"), "mine");
+    expect_refused(file_pages::create(path("no/file").c_str()), std::errc::no_such_file_or_directory);
+    expect_refused(file_pages::open(path("nothing").c_str()), std::errc::no_such_file_or_directory);
+    expect_refused(file_pages::open(folder_.c_str()), std::errc::is_a_directory);
+    expect_refused(file_pages::temporary(path("nowhere").c_str()), std::errc::no_such_file_or_directory);
+    expect_refused(file_pages::temporary(std::string(5000, 'x').c_str()), std::errc::filename_too_long);
+    expect_refused(file_pages::adopt(-1), std::errc::bad_file_descriptor);
+    file_region without;
+    EXPECT_EQ(without.try_allocate(1, 1), nullptr);
+    EXPECT_EQ(without.page_source().error(), std::errc::bad_file_descriptor);
+    // A descriptor that cannot be mapped, or not written.
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    close(ends[1]);
+    file_region in_a_pipe(mega, file_pages::adopt(ends[0]));
+    EXPECT_EQ(in_a_pipe.try_allocate(1, 1), nullptr);
+    EXPECT_NE(in_a_pipe.page_source().error(), std::errc{});
+    file_region read_only(mega, file_pages::adopt(open(path("there").c_str(), O_RDONLY | O_CLOEXEC)));
+    EXPECT_EQ(read_only.at(0), nullptr);
+    EXPECT_EQ(read_only.page_source().error(), std::errc::permission_denied);
+    errno = 77;
+}
+
+TEST_F(files, too_many_open_files_are_told) {
+    EXPECT_EQ(status_of_child([this] {
+                  const rlimit none{0, 0};
+                  if (setrlimit(RLIMIT_NOFILE, &none) != 0) return false;
+                  return file_pages::temporary(folder_.c_str()).error() == std::errc::too_many_files_open &&
+                         file_pages::create(path("a").c_str()).error() == std::errc::too_many_files_open;
+              }),
+              0);
+}
+
+// The system's own answer to a file above this limit is a signal.
+TEST_F(files, the_limit_of_file_sizes_gives_null_and_no_signal) {
+    EXPECT_EQ(status_of_child([this] {
+                  const rlimit most{256 * kilo, 256 * kilo};
+                  if (setrlimit(RLIMIT_FSIZE, &most) != 0) return false;
+                  file_region source(64 * mega, file_pages::temporary(folder_.c_str()));
+                  char* const block = place(source.try_allocate(200 * kilo, 8));
+                  if (block == nullptr) return false;
+                  std::memset(block, 1, 200 * kilo);
+                  if (source.try_allocate(100 * kilo, 8) != nullptr) return false;
+                  return source.page_source().error() == std::errc::file_too_large && holds(block, 200 * kilo, 1) &&
+                         source.try_allocate(10 * kilo, 8) != nullptr;
+              }),
+              0);
+}
+
+TEST_F(files, pools_live_in_a_file) {
+    multipool<file_region> pool(16 * mega, file_pages::temporary(folder_.c_str()));
+    monotonic<file_region> stack(16 * mega, file_pages::create(path("stack").c_str()));
+    for (int i = 0; i < 1000; ++i) {
+        std::memset(pool.allocate(100, 8), i, 100);
+        std::memset(stack.allocate(100, 8), 'x', 100);
+    }
+    EXPECT_GE(pool.source().page_source().bytes(), 100000U);
+    EXPECT_GE(contents("stack").size(), 100000U);
+}
+
+TEST_F(files, pages_of_a_file_can_move) {
+    file_pages first = file_pages::temporary(folder_.c_str());
+    const int descriptor = first.descriptor();
+    ASSERT_GE(descriptor, 0);
+    file_pages second(std::move(first));
+    EXPECT_EQ(first.descriptor(), -1);  // NOLINT(bugprone-use-after-move): it has no file any more
+    file_pages third;
+    third = std::move(second);
+    EXPECT_EQ(third.descriptor(), descriptor);
+    basic_reservation<file_pages> range(mega, std::move(third));
+    ASSERT_TRUE(range.commit_to(100));
+    range.data()[99] = std::byte{7};
+    basic_reservation<file_pages> moved(std::move(range));
+    ASSERT_TRUE(moved.commit_to(100 * kilo));
+    EXPECT_EQ(moved.data()[99], std::byte{7});
+    EXPECT_EQ(moved.page_source().bytes(), moved.committed());
+}
+
+#if defined(MFD_ALLOW_SEALING)
+TEST(shared_memory, a_forked_child_and_its_parent_see_the_same_blocks) {
+    file_region source(16 * mega, file_pages::shared("test"));
+    auto* const counter = ::new (source.allocate(sizeof(std::atomic<int>), alignof(std::atomic<int>))) std::atomic<int>(0);
+    char* const text = place(source.allocate(mega, 8));
+    for (int i = 1; i <= 3; ++i) {
+        ASSERT_EQ(status_of_child([&] {
+                      if (*counter != i - 1) return false;
+                      std::memset(text, i, mega);
+                      return ++*counter == i;
+                  }),
+                  0);
+        EXPECT_EQ(*counter, i);
+        EXPECT_TRUE(holds(text, mega, static_cast<char>(i)));
+    }
+}
+
+TEST(shared_memory, an_ending_child_takes_nothing_away) {
+    file_region source(16 * mega, file_pages::shared("test"));
+    char* const block = place(source.allocate(mega, 8));
+    std::memset(block, 1, mega);
+    const std::size_t length = source.page_source().bytes();
+    EXPECT_EQ(status_of_child([&] {
+                  const file_region here(16 * mega, file_pages::adopt(dup(source.page_source().descriptor())));
+                  source.~file_region();
+                  ::new (&source) file_region;
+                  return here.at(mega - 1) != nullptr;
+              }),
+              0);
+    EXPECT_EQ(source.page_source().bytes(), length);
+    EXPECT_TRUE(holds(block, mega, 1));
+}
+
+// A list whose links are indices, so that it is right wherever it is mapped.
+struct indexed_list {
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    struct node {
+        int value;
+        std::uint32_t next;
+    };
+    std::uint32_t first = none;
+    std::uint32_t count = 0;
+    std::size_t nodes_offset = 0;
+};
+
+int sum(const file_region& memory, const indexed_list& list) {
+    const auto* const nodes = static_cast<const indexed_list::node*>(memory.at(list.nodes_offset));
+    int total = 0;
+    for (std::uint32_t at = list.first; at != indexed_list::none; at = nodes[at].next) total += nodes[at].value;
+    return total;
+}
+
+void push(file_region& memory, indexed_list& list, int value) {
+    auto* const nodes = static_cast<indexed_list::node*>(memory.at(list.nodes_offset));
+    nodes[list.count] = {value, list.first};
+    list.first = list.count++;
+}
+
+indexed_list& make_list(file_region& memory) {
+    auto* const list = ::new (memory.allocate(sizeof(indexed_list), alignof(indexed_list))) indexed_list;
+    list->nodes_offset = memory.offset_of(memory.allocate(1000 * sizeof(indexed_list::node), 8));
+    return *list;
+}
+
+TEST(shared_memory, indices_are_right_at_other_addresses) {
+    file_region ours(mega, file_pages::shared("test"));
+    indexed_list& list = make_list(ours);
+    for (int i = 1; i <= 100; ++i) push(ours, list, i);
+    file_region theirs(mega, file_pages::adopt(dup(ours.page_source().descriptor())));
+    ASSERT_NE(theirs.at(0), nullptr);
+    EXPECT_NE(theirs.at(0), ours.at(0));
+    auto& seen = *static_cast<indexed_list*>(theirs.at(0));
+    EXPECT_EQ(sum(theirs, seen), 5050);
+    push(theirs, seen, 50);
+    EXPECT_EQ(sum(ours, list), 5100);
+}
+
+bool send_descriptor(int through, int descriptor) {
+    char byte = 'd';
+    iovec data{&byte, 1};
+    alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    cmsghdr* const head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
+    return sendmsg(through, &message, 0) == 1;
+}
+
+int receive_descriptor(int from) {
+    char byte = 0;
+    iovec data{&byte, 1};
+    alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = space;
+    message.msg_controllen = sizeof space;
+    int descriptor = -1;
+    if (recvmsg(from, &message, 0) == 1 && CMSG_FIRSTHDR(&message) != nullptr)
+        std::memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(int));
+    return descriptor;
+}
+
+// The child is older than the memory: it gets it only by the descriptor.
+TEST(shared_memory, a_process_that_is_sent_the_descriptor_uses_the_blocks) {
+    int sockets[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        file_region memory(mega, file_pages::adopt(receive_descriptor(sockets[1])));
+        auto* const list = static_cast<indexed_list*>(memory.at(0));
+        if (list == nullptr || sum(memory, *list) != 10) _exit(1);
+        push(memory, *list, 90);
+        _exit(0);
+    }
+    file_region source(mega, file_pages::shared("test"));
+    indexed_list& list = make_list(source);
+    for (int i = 1; i <= 4; ++i) push(source, list, i);
+    EXPECT_TRUE(send_descriptor(sockets[0], source.page_source().descriptor()));
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(sum(source, list), 100);
+    for (const int end : sockets) close(end);
+}
+
+TEST(shared_memory, who_adopts_a_file_follows_it_and_never_changes_its_length) {
+    file_region owner(16 * mega, file_pages::shared("test"));
+    static_cast<void>(owner.allocate(100, 8));
+    file_region other(16 * mega, file_pages::adopt(dup(owner.page_source().descriptor())));
+    const std::size_t length = owner.page_source().bytes();
+    EXPECT_EQ(other.used_bytes(), length);
+    EXPECT_EQ(other.try_allocate(1, 1), nullptr);
+    EXPECT_EQ(other.page_source().error(), std::errc::operation_not_permitted);
+    char* const later = place(owner.allocate(mega, 8));
+    std::memset(later, 5, mega);
+    EXPECT_EQ(other.at(owner.offset_of(later) + mega - 1), nullptr);
+    EXPECT_TRUE(other.attach());
+    ASSERT_NE(other.at(owner.offset_of(later)), nullptr);
+    EXPECT_TRUE(holds(place(other.at(owner.offset_of(later))), mega, 5));
+    other.release();
+    EXPECT_TRUE(holds(later, mega, 5)) << "not the other's to give back";
+    EXPECT_GE(owner.page_source().bytes(), mega);
+}
+
+TEST(shared_memory, a_file_that_cannot_grow_gives_null_and_keeps_its_blocks) {
+    file_region source(16 * mega, file_pages::shared("test"));
+    char* const block = place(source.allocate(100 * kilo, 8));
+    std::memset(block, 1, 100 * kilo);
+    ASSERT_EQ(fcntl(source.page_source().descriptor(), F_ADD_SEALS, F_SEAL_GROW), 0);
+    const std::size_t held = source.held_bytes();
+    EXPECT_EQ(source.try_allocate(mega, 8), nullptr);
+    EXPECT_EQ(source.page_source().error(), std::errc::operation_not_permitted);
+    EXPECT_EQ(source.held_bytes(), held);
+    EXPECT_TRUE(holds(block, 100 * kilo, 1));
+}
+
+TEST(shared_memory, a_file_that_cannot_shrink_stays_and_is_used_again) {
+    file_region source(16 * mega, file_pages::shared("test"));
+    void* const block = source.allocate(mega, 8);
+    ASSERT_EQ(fcntl(source.page_source().descriptor(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    const std::size_t held = source.held_bytes();
+    source.release();
+    EXPECT_EQ(source.held_bytes(), held);
+    EXPECT_EQ(source.page_source().error(), std::errc::operation_not_permitted);
+    EXPECT_EQ(source.try_allocate(mega, 8), block);
+    std::memset(block, 1, mega);
+}
+
+// Locks processes; std::mutex locks the threads of one only.
+class process_lock {
+  public:
+    void lock() noexcept {
+        while (is_locked_.test_and_set(std::memory_order_acquire)) usleep(0);
+    }
+    void unlock() noexcept { is_locked_.clear(std::memory_order_release); }
+
+  private:
+    std::atomic_flag is_locked_ = ATOMIC_FLAG_INIT;
+};
+
+// The pool, its lock and its blocks lie in the shared memory, at the same addresses in all children.
+TEST(shared_memory, forked_children_allocate_from_one_pool_behind_a_lock) {
+    using pool_type = synchronized<multipool<source_ref<fixed_buffer>>, process_lock>;
+    constexpr int children = 3, blocks = 500, bytes = 200;
+    struct everything {
+        fixed_buffer buffer;
+        pool_type pool;
+        unsigned char* found[children][blocks];
+        everything(void* memory, std::size_t size) : buffer(memory, size), pool(buffer) {}
+    };
+    file_region source(16 * mega, file_pages::shared("test"));
+    void* const memory = source.allocate(8 * mega, 64);
+    auto* const all = ::new (source.allocate(sizeof(everything), alignof(everything))) everything(memory, 8 * mega);
+    pid_t running[children];
+    for (int child = 0; child < children; ++child) {
+        running[child] = fork();
+        if (running[child] != 0) continue;
+        alarm(60);
+        for (int i = 0; i < blocks; ++i) {
+            void* const passing = all->pool.try_allocate(bytes, 8);
+            all->found[child][i] = static_cast<unsigned char*>(all->pool.try_allocate(bytes, 8));
+            if (passing == nullptr || all->found[child][i] == nullptr) _exit(1);
+            std::memset(all->found[child][i], child + 1, bytes);
+            all->pool.deallocate(passing, bytes, 8);
+        }
+        _exit(0);
+    }
+    for (const pid_t child : running) {
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    }
+    for (int child = 0; child < children; ++child) {
+        for (const unsigned char* block : all->found[child])
+            ASSERT_TRUE(std::all_of(block, block + bytes, [child](int value) { return value == child + 1; }));
+    }
+    all->~everything();
+}
+#endif
+
+}  // namespace
+}  // namespace millpond
