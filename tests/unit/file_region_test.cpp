@@ -3,6 +3,7 @@
 // share by fork and by descriptor.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -411,7 +412,7 @@ TEST(shared_memory, a_file_that_cannot_shrink_stays_and_is_used_again) {
 class process_lock {
   public:
     void lock() noexcept {
-        while (is_locked_.test_and_set(std::memory_order_acquire)) usleep(0);
+        while (is_locked_.test_and_set(std::memory_order_acquire)) sched_yield();
     }
     void unlock() noexcept { is_locked_.clear(std::memory_order_release); }
 
