@@ -128,7 +128,7 @@ int get_blocks(int descriptor, std::size_t begin, std::size_t end) noexcept {
     rlimit most{};
     const bool is_limited = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
     // Above that limit the system would send a signal.
-    if ((is_limited && end > most.rlim_cur) || end > std::size_t{std::numeric_limits<off_t>::max()}) return EFBIG;
+    if (is_limited && end > most.rlim_cur) return EFBIG;
 #if defined(__APPLE__)
     return set_length(descriptor, end) ? 0 : errno;  // it has no call that gets the blocks
 #else
@@ -259,23 +259,16 @@ file_pages file_pages::open(const char* path) noexcept {
 
 file_pages file_pages::temporary(const char* folder) noexcept {
     const errno_kept kept;
-#if defined(O_TMPFILE)
-    const int unnamed = ::open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    if (unnamed >= 0 || errno == ENOENT) return {unnamed, false};
-#endif
-    // Some file systems have only files with names, and some older systems know no O_TMPFILE.
     char path[4096];
     const int length = std::snprintf(path, sizeof path, "%s/millpond-XXXXXX", folder);
-    if (length < 0 || static_cast<std::size_t>(length) >= sizeof path) {
+    if (static_cast<std::size_t>(length) >= sizeof path) {
         errno = ENAMETOOLONG;
         return {-1, false};
     }
-    const int named = mkstemp(path);
-    if (named >= 0) {
-        unlink(path);
-        fcntl(named, F_SETFD, FD_CLOEXEC);
-    }
-    return {named, false};
+    // Not O_TMPFILE, which some file systems lack.
+    const int descriptor = mkostemp(path, O_CLOEXEC);
+    if (descriptor >= 0) unlink(path);
+    return {descriptor, false};
 }
 
 file_pages file_pages::shared([[maybe_unused]] const char* name) noexcept {
@@ -371,8 +364,9 @@ bool file_pages::set_writable(void* at, std::size_t bytes, bool writable) noexce
 unsigned numa_pages::current_node() noexcept {
 #if defined(__linux__) && defined(SYS_getcpu)
     const errno_kept kept;
-    unsigned processor = 0, node = 0;
-    return syscall(SYS_getcpu, &processor, &node, nullptr) == 0 ? node : 0;
+    unsigned processor = 0, node = 0;  // as they stay if the call fails
+    static_cast<void>(syscall(SYS_getcpu, &processor, &node, nullptr));
+    return node;
 #else
     return 0;
 #endif
@@ -382,10 +376,13 @@ bool numa_pages::has_node(unsigned node) noexcept {
 #if defined(__linux__) && defined(SYS_get_mempolicy)
     const errno_kept kept;
     node_set allowed;
-    if (syscall(SYS_get_mempolicy, nullptr, allowed.words(), node_set::length, nullptr, allowed_nodes) == 0)
-        return node < node_set::most_nodes && allowed.has(node);
-#endif
+    allowed.add(0);  // as it stays if the call fails
+    static_cast<void>(
+        syscall(SYS_get_mempolicy, nullptr, allowed.words(), node_set::length, nullptr, allowed_nodes));
+    return node < node_set::most_nodes && allowed.has(node);
+#else
     return node == 0;
+#endif
 }
 
 void* numa_pages::reserve(std::size_t bytes) noexcept { return pages::reserve(bytes); }

@@ -2,7 +2,13 @@
 // failing_files_test: every call on a file, and every binding to a node, fails once or permanently. A failed request
 // gives null, earlier promises are kept, the contents of a file are never overwritten, and all goes on afterwards.
 #include <gtest/gtest.h>
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +18,7 @@
 #include <millpond/block/numa_region.hpp>
 #include <millpond/local/monotonic.hpp>
 #include <millpond/local/multipool.hpp>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -68,6 +75,11 @@ class failing : public Pages {
 };
 
 constexpr std::size_t limit_bytes = std::size_t{16} << 20;
+
+#if defined(__linux__) && defined(__LP64__)
+int disk_error = 0;  // what the disk says to every demand for blocks
+int signals = 0;     // so many demands are interrupted first
+#endif
 
 template <class Pool>
 class failing_files : public testing::Test {
@@ -157,5 +169,46 @@ TEST(failing_files_with_contents, what_a_file_holds_is_never_given_out_again) {
     std::remove(path.c_str());
 }
 
+#if defined(__linux__) && defined(__LP64__)
+// A full disk gives a part of what was asked for: the file is as long as before, and so are its contents.
+TEST(failing_files_beneath, a_full_disk_leaves_the_file_as_it_was) {
+    file_region source(limit_bytes, os::file_pages::temporary(testing::TempDir().c_str()));
+    char* const block = static_cast<char*>(source.allocate(100000, 8));
+    std::memset(block, 1, 100000);
+    const std::size_t length = source.page_source().bytes();
+    for (const int error : {ENOSPC, EDQUOT, EIO}) {
+        disk_error = error;
+        EXPECT_EQ(source.try_allocate(std::size_t{3} << 20, 8), nullptr);
+        EXPECT_EQ(source.page_source().error(), static_cast<std::errc>(error));
+        EXPECT_EQ(source.page_source().bytes(), length);
+        EXPECT_THROW(static_cast<void>(source.allocate(std::size_t{3} << 20, 8)), std::bad_alloc);
+    }
+    disk_error = 0;
+    EXPECT_NE(source.try_allocate(std::size_t{3} << 20, 8), nullptr);
+    EXPECT_EQ(block[99999], 1);
+}
+
+TEST(failing_files_beneath, signals_do_not_disturb_a_growth) {
+    file_region source(limit_bytes, os::file_pages::temporary(testing::TempDir().c_str()));
+    signals = 5;
+    EXPECT_NE(source.try_allocate(std::size_t{3} << 20, 8), nullptr);
+    EXPECT_EQ(signals, 0);
+}
+#endif
+
 }  // namespace
 }  // namespace millpond
+
+#if defined(__linux__) && defined(__LP64__)
+// The library's call, in place of the C library's: with a disk_error it gives half of what is asked for, and fails.
+extern "C" int posix_fallocate(int descriptor, off_t offset, off_t bytes) {
+    const int error = millpond::disk_error;
+    if (millpond::signals > 0) {
+        --millpond::signals;
+        return EINTR;
+    }
+    if (error != 0) bytes /= 2;
+    if (syscall(SYS_fallocate, descriptor, 0, offset, bytes) != 0) return errno;
+    return error;
+}
+#endif

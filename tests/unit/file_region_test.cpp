@@ -133,7 +133,7 @@ TEST_F(files, a_kept_file_goes_on_where_it_ended) {
 
 TEST_F(files, an_opened_file_may_be_longer_than_the_limit) {
     std::ofstream(path("long")) << std::string(100000, 'x');
-    file_region source(1, file_pages::open(path("long").c_str()));
+    file_region source(0, file_pages::open(path("long").c_str()));
     ASSERT_NE(source.at(0), nullptr);
     EXPECT_TRUE(holds(place(source.at(0)), 100000, 'x'));
     EXPECT_EQ(source.try_allocate(64 * kilo, 1), nullptr);
@@ -175,6 +175,12 @@ TEST_F(files, what_the_file_system_refuses_is_told) {
     EXPECT_EQ(read_only.at(0), nullptr);
     EXPECT_EQ(read_only.page_source().error(), std::errc::permission_denied);
     errno = 77;
+}
+
+TEST_F(files, a_refused_change_of_protection_is_told) {
+    file_pages pages = file_pages::temporary(folder_.c_str());
+    EXPECT_FALSE(pages.set_writable(nullptr, file_pages::size(), false)) << "there is no such mapping";
+    EXPECT_EQ(pages.error(), std::errc::not_enough_memory);
 }
 
 TEST_F(files, too_many_open_files_are_told) {

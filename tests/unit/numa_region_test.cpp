@@ -69,6 +69,7 @@ TEST_F(nodes, a_node_that_does_not_exist_gives_ordinary_memory) {
         void* const block = source.try_allocate(mega, 8);
         ASSERT_NE(block, nullptr);
         std::memset(block, 1, mega);
+        EXPECT_NE(source.try_allocate(4 * mega, 8), nullptr);
         EXPECT_FALSE(source.page_source().is_bound());
     }
 }

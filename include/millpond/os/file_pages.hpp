@@ -7,8 +7,8 @@
 //   file      │██████████│                    as long as the committed bytes; a decommit makes it shorter
 //
 //   create, open       a file with a name; it is kept
-//   temporary          a file without a name in a folder; the system removes it with the last process that has it open,
-//                      also after a crash
+//   temporary          a file in a folder, whose name is removed at once; the system removes the file with the last
+//                      process that has it open, also after a crash
 //   shared             memory without a file (Linux: memfd); a forked child, and a process that adopts the descriptor,
 //                      see the same bytes
 //   adopt              the file behind another process's descriptor; it can be read and written, but not made longer
@@ -56,7 +56,7 @@ class file_pages {
     // Returns: pages of a file that exists.
     [[nodiscard]] static file_pages open(const char* path) noexcept;
 
-    // Returns: pages of a new file in this folder, which has no name.
+    // Returns: pages of a new file in this folder, which has no name any more.
     [[nodiscard]] static file_pages temporary(const char* folder) noexcept;
 
     // Returns: pages of memory that other processes can map. `name` is shown in /proc only; two may have the same.
