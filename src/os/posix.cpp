@@ -147,17 +147,19 @@ int get_blocks(int descriptor, std::size_t begin, std::size_t end) noexcept {
 
 #if defined(__linux__)
 // The calls of <numaif.h>, which belongs to a library that need not be installed.
-constexpr int bind_policy = 2;             // MPOL_BIND
+constexpr int bind_policy = 2;              // MPOL_BIND
 constexpr unsigned long allowed_nodes = 4;  // MPOL_F_MEMS_ALLOWED
 
 class node_set {
   public:
-    static constexpr unsigned most_nodes = 1024;                 // of any kernel
+    static constexpr unsigned most_nodes = 1024;             // of any kernel
     static constexpr unsigned long length = most_nodes + 1;  // the kernel counts one less
 
     [[nodiscard]] unsigned long* words() noexcept { return words_; }
     void add(unsigned node) noexcept { words_[node / word_bits] |= 1UL << node % word_bits; }
-    [[nodiscard]] bool has(unsigned node) const noexcept { return (words_[node / word_bits] >> node % word_bits & 1) != 0; }
+    [[nodiscard]] bool has(unsigned node) const noexcept {
+        return (words_[node / word_bits] >> node % word_bits & 1) != 0;
+    }
 
   private:
     static constexpr unsigned word_bits = std::numeric_limits<unsigned long>::digits;
@@ -377,8 +379,7 @@ bool numa_pages::has_node(unsigned node) noexcept {
     const errno_kept kept;
     node_set allowed;
     allowed.add(0);  // as it stays if the call fails
-    static_cast<void>(
-        syscall(SYS_get_mempolicy, nullptr, allowed.words(), node_set::length, nullptr, allowed_nodes));
+    static_cast<void>(syscall(SYS_get_mempolicy, nullptr, allowed.words(), node_set::length, nullptr, allowed_nodes));
     return node < node_set::most_nodes && allowed.has(node);
 #else
     return node == 0;

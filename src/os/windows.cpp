@@ -105,9 +105,9 @@ bool numa_pages::has_node(unsigned node) noexcept {
 
 // The node belongs to the reservation; commits follow it.
 void* numa_pages::reserve(std::size_t bytes) noexcept {
-    void* const range =
-        has_node(node_) ? VirtualAllocExNuma(GetCurrentProcess(), nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS, node_)
-                        : nullptr;
+    void* const range = has_node(node_)
+                            ? VirtualAllocExNuma(GetCurrentProcess(), nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS, node_)
+                            : nullptr;
     is_bound_ = range != nullptr;
     return range != nullptr ? range : pages::reserve(bytes);
 }

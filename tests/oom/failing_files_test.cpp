@@ -54,9 +54,7 @@ class failing : public Pages {
     explicit failing(Pages pages) noexcept : Pages(std::move(pages)) {}
 
     void* reserve(std::size_t bytes) noexcept { return plan_of_failures::fails() ? nullptr : Pages::reserve(bytes); }
-    bool commit(void* at, std::size_t bytes) noexcept {
-        return !plan_of_failures::fails() && Pages::commit(at, bytes);
-    }
+    bool commit(void* at, std::size_t bytes) noexcept { return !plan_of_failures::fails() && Pages::commit(at, bytes); }
     bool decommit(void* at, std::size_t bytes) noexcept {
         return !plan_of_failures::fails() && Pages::decommit(at, bytes);
     }

@@ -14,10 +14,10 @@
 #include <iterator>
 #include <map>
 #include <memory_resource>
-#include <millpond/block/reservation.hpp>
 #include <millpond/bind/resource.hpp>
 #include <millpond/block/file_region.hpp>
 #include <millpond/block/numa_region.hpp>
+#include <millpond/block/reservation.hpp>
 #include <millpond/local/arena.hpp>
 #include <millpond/local/multipool.hpp>
 #include <string>

@@ -9,8 +9,8 @@
 //   a kept file        os::file_pages::create, open: contents that the next run of the program continues
 //   more than memory   os::file_pages::temporary(folder): the system writes pages that are not in use to the disk
 //   shared memory      os::file_pages::shared: a forked child, or a process that adopts the descriptor, uses the blocks
-// Not for contents that fit in memory and end with the process: region is faster, because a new step costs the file
-// system work. A file on a network may fail by a signal at any access.
+// Not for contents that fit in memory and end with the process: take region, whose steps cost a file system no work. A
+// file on a network may fail by a signal at any access.
 //
 // Blocks have addresses in one process, and offsets everywhere: write offset_of(block) into shared contents and files,
 // or indices into an array, and get the place back with at(offset). Pointers are right only in forked children, and in
@@ -19,7 +19,8 @@
 //
 // One process allocates and frees. Others see what was there when they made their file_region; attach() shows them the
 // rest. They may write the blocks, and order that among themselves (std::atomic works). Where several processes must
-// allocate, fork them and put one pool with a lock for processes into a block: see synchronized.
+// allocate, fork them and put one pool with a lock for processes into a block: see synchronized. (AddressSanitizer and
+// memcheck cannot watch such a pool: they know only the blocks of their own process.)
 //
 // What a file held before counts as one block in use; only reset and release drop it. The rest of the last step stays in
 // a kept file and counts as well when it is opened again: up to an eighth, at least 16 KiB, at most 1 MiB. Memory of

@@ -17,7 +17,7 @@
 //
 // A structure that is built once and then only read can be protected: after protect() a write to any block ends the
 // program (SIGSEGV), until unprotect(). Meanwhile new blocks are refused, and the caller frees none, except all by
-// release or the destructor. Each takes a system call.
+// release or the destructor. Each is a system call: O(1), and O(pages that hold memory) inside it.
 //
 // Pages says where the memory comes from: file_region and numa_region are this class with pages of other kinds.
 //
@@ -248,7 +248,8 @@ class basic_region {
     [[nodiscard]] bool find_room(std::size_t bytes, std::size_t alignment, std::size_t& start) noexcept {
         if (is_protected_) return false;
         if constexpr (is_over_a_file) {
-            if (range_.committed() == 0 && !attach()) return false;  // else the block would lie over the file's contents
+            if (range_.committed() == 0 && !attach())
+                return false;  // else the block would lie over the file's contents
         }
         reserve();
         if (bytes > range_.size()) return false;  // no sum can overflow; the range refuses an end beyond its own

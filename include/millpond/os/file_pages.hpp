@@ -70,7 +70,7 @@ class file_pages {
     file_pages& operator=(file_pages&& other) noexcept;
     ~file_pages();
 
-    // As those of os::pages.
+    // The same as in os::pages, for this memory.
     [[nodiscard]] static std::size_t size() noexcept { return pages::size(); }
     [[nodiscard]] static std::size_t granularity() noexcept { return pages::granularity(); }
     [[nodiscard]] void* reserve(std::size_t bytes) noexcept;

@@ -42,7 +42,7 @@ class numa_pages {
     // Returns: true if this process may use the memory of the node. If the system does not tell it: true for node 0.
     [[nodiscard]] static bool has_node(unsigned node) noexcept;
 
-    // As those of os::pages.
+    // The same as in os::pages, for this memory.
     [[nodiscard]] static std::size_t size() noexcept { return pages::size(); }
     [[nodiscard]] static std::size_t granularity() noexcept { return pages::granularity(); }
     [[nodiscard]] void* reserve(std::size_t bytes) noexcept;

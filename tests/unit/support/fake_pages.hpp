@@ -22,7 +22,16 @@
 
 namespace millpond::test {
 
-enum class page_call : unsigned char { reserve, commit, populate, decommit, discard, set_writable, advise_huge, release };
+enum class page_call : unsigned char {
+    reserve,
+    commit,
+    populate,
+    decommit,
+    discard,
+    set_writable,
+    advise_huge,
+    release
+};
 
 struct fake_pages_knobs {
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
