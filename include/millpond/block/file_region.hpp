@@ -22,8 +22,8 @@
 // allocate, fork them and put one pool with a lock for processes into a block: see synchronized. (AddressSanitizer and
 // memcheck cannot watch such a pool: they know only the blocks of their own process.)
 //
-// What a file held before counts as one block in use; only reset and release drop it. The rest of the last step stays in
-// a kept file and counts as well when it is opened again: up to an eighth, at least 16 KiB, at most 1 MiB. Memory of
+// What a file held before counts as one block in use; only reset and release drop it. The rest of the last step stays
+// in a kept file and counts as well when it is opened again: up to an eighth, at least 16 KiB, at most 1 MiB. Memory of
 // blocks freed in the middle stays in the file until the frontier falls below it.
 //
 // Complexity, alignment and checked mode: as region; a step also costs the file system the allocation of its blocks. If

@@ -10,7 +10,7 @@
 // Addresses are plentiful, but not everywhere: if a size does not fit (`ulimit -v`, Valgrind, sanitizers, 32 bits), it
 // is halved until it does. size() returns the result. A commit that the system cannot promise returns false and changes
 // nothing: there is no signal and no overcommitted page. A forked child has a copy of its own.
-// Pages says where the memory comes from: os::pages, os::file_pages or os::numa_pages; the reservation keeps the object.
+// Pages says where the memory comes from: os::pages, os::file_pages or os::numa_pages. The object is kept.
 // commit_to, decommit_to: one system call, two if huge pages are advised; O(pages that hold memory) in decommit_to.
 // Not thread-safe. Ownership: of the addresses; move-only, and moving it moves no memory.
 //

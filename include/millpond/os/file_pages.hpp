@@ -2,7 +2,7 @@
 // file_pages: pages as os::pages, whose memory is a file that grows with them. The file has a name, or lies in memory
 // and is shared with other processes.
 //
-//   addresses │█ commit █│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│  reserve: the whole range is a mapping, of which nothing may be touched yet
+//   addresses │█ commit █│▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│  reserve: the range is mapped, and nothing in it may be touched yet
 //                 ▲▼
 //   file      │██████████│                    as long as the committed bytes; a decommit makes it shorter
 //

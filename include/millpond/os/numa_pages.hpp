@@ -8,8 +8,8 @@
 // right unless one thread builds what threads of another node use.
 //
 // The binding is for speed and never decides whether there is memory: where the system refuses it (a node that does not
-// exist or that this process may not use, a kernel without NUMA, a container that forbids the call), the pages lie where
-// the system puts them, and is_bound() is false. On a machine with one node, a binding to node 0 changes nothing. When
+// exist or that this process may not use, a kernel without NUMA, a container that forbids it), the pages lie where the
+// system puts them, and is_bound() is false. On a machine with one node, a binding to node 0 changes nothing. When
 // the memory of the node is used up, the system takes none of another node: it ends a process, as when all memory is
 // used up, so take no more than the node has.
 //

@@ -8,8 +8,9 @@
 //   decommit ─▶ │███│▒▒▒▒▒▒▒▒▒▒▒▒▒│  memory and charge are given back
 //   release ──▶                      the addresses as well
 //
-// file_pages and numa_pages have the same members for other memory. Use reservation, which keeps track of one range; this is for the code beneath it. Charged means that the system has
-// promised the memory: on a system that counts promises, a commit that it cannot keep fails here and not later.
+// Use reservation, which keeps track of one range; this is for the code beneath it. file_pages and numa_pages have the
+// same members for other memory. Charged means that the system has promised the memory: on a system that counts
+// promises, a commit that it cannot keep fails here and not later.
 //
 // Addresses and sizes are multiples of size(), those of reserve and release of granularity(), and sizes are not 0.
 // Throws nothing and leaves errno as it was. Complexity: one system call, and O(pages) inside it for pages that hold
