@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -36,12 +35,15 @@ from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.temporary import temporary_folder
+from millpond_bench.programs.allocator_statistics import statistics_of
 from millpond_bench.programs.grunwald1993_programs import PROGRAMS, PURPOSE
 
-# The paper's programs and inputs, with the programs of today in their place; and two more.
+# The paper's programs and inputs, with the programs of today in their place; an interpreter that allocates as the
+# paper's GS did, with three inputs as well; and two more.
 ROLES = {
     "ESPRESSO": "abc", "GS": "gs large", "PTC": "spin", "GAWK": "gawk", "MAKE": "make", "GS-Small": "gs small",
-    "GS-Medium": "gs text", "PERL": "perl", "F2C": "f2c",
+    "GS-Medium": "gs text", "TROFF": "troff large", "TROFF-Small": "troff small", "TROFF-Medium": "troff medium",
+    "PERL": "perl", "F2C": "f2c",
 }  # fmt: skip
 PROGRAM, INPUT = "program", "input"
 MEASURED, TRAINED = "measured", "trained"  # the inputs of a StudyProgram
@@ -79,7 +81,6 @@ METRICS = Metrics(
 )  # fmt: skip
 _FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
 _TIMED_RUNS = 3  # of the program without a tool, in each round: the median is its CPU time
-_USED = re.compile(r"(\d+) bytes used,")
 # Faults between these shares of all touched pages make the slope.
 _SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
@@ -116,9 +117,14 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
         return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
 
 
+def executable_of(cell: Cell) -> str:
+    """The name of the program of a cell."""
+    return PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable
+
+
 def _require(cell: Cell) -> str:
     """The path of a cell's program. Failure (4) if it is not installed."""
-    return require_program(PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable, PURPOSE)
+    return require_program(executable_of(cell), PURPOSE)
 
 
 @dataclass
@@ -165,7 +171,7 @@ class CaptureRunner:
             why = f"{describe(done.returncode, max(0, -done.returncode))}: {said}"
             return Outcome.failed(cell, stage, number, "killed", why)
         if cell not in self._heaps:
-            self._heaps[cell] = _heap_bytes(workload, layout)
+            self._heaps[cell] = statistics_of(workload, layout.library).heap_bytes
         values = _values(trace, latencies, self._heaps[cell])
         return Outcome(cell, stage, number, {**values, "cpu_seconds": _cpu_seconds(workload, layout)}, kind="simulated")
 
@@ -173,22 +179,6 @@ class CaptureRunner:
 def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
     """An environment of equal size for every allocator; after eight sizes the first comes again."""
     return {**user_environment(), **workload.environment, **padding(layout.library, number % 8)}
-
-
-def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
-    """The total memory that the allocator has taken from the system, from a separate run, because an allocator that
-    keeps statistics executes more. None if it does not report it.
-    """
-    if layout.library is None:
-        return None
-    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
-        done = subprocess.run(
-            workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-            cwd=workload.folder, env={**user_environment(), **workload.environment, "MILLPOND_STATS": "1",
-                                      "LD_PRELOAD": str(layout.library)},
-        )  # fmt: skip
-    told = _USED.findall(done.stderr.decode(errors="replace"))
-    return int(told[-1]) if told else None
 
 
 def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:

@@ -14,12 +14,23 @@ from millpond_bench.tables import grunwald1993_tables as printed
 _ATTRIBUTED = 64  # KB of the cache whose misses are attributed to the code that made them
 
 
+# What statements suppose of a program (the premises in claims/grunwald1993.toml), at every point.
+FACTS = ("objects_allocated", "allocator_share")
+
+
+def _facts(values: Values) -> dict[str, float]:
+    """The objects of a program, and the share of its instructions in allocation, as far as they were counted."""
+    found = _kept(values, "objects_allocated")
+    if "allocator_instructions" in values:
+        found["allocator_share"] = 100 * values["allocator_instructions"] / values["instructions_executed"]
+    return found
+
+
 def of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    share = 100 * values["allocator_instructions"] / values["instructions_executed"]
     objects = max(1.0, values["objects_allocated"])
     mean_bytes = values["requested_bytes"] / objects
     yield (), {
-        **values, "references_1e6": values["references"] / 1e6, "allocator_share": share,
+        **values, **_facts(values), "references_1e6": values["references"] / 1e6,
         "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
         "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
     }  # fmt: skip
@@ -30,7 +41,7 @@ def of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters,
     for size in MEMORIES_KIBIBYTES:
         yield (
             (("memory", str(size)),),
-            {**values, "faults_a_million": values[f"faults_{size}"] * per_million,
+            {**values, **_facts(values), "faults_a_million": values[f"faults_{size}"] * per_million,
              "warm_faults_a_million": (values[f"faults_{size}"] - values["pages"]) * per_million},
         )  # fmt: skip
 
@@ -45,7 +56,7 @@ def of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters,
         total = base + waiting[printed.PENALTY_CYCLES]
         yield (
             (("cache", str(size)),),
-            {"time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
+            {**_facts(values), "time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
              "miss_share": waiting[printed.PENALTY_CYCLES] / total,
              "misses_a_thousand": 1000 * missed / values["instructions_executed"],
              **{name: own / missed for name, own in _told_apart(values, size).items()},
@@ -68,7 +79,7 @@ def of_caches(values: Values, _base: Values | None) -> Iterable[tuple[Parameters
             missed = values[f"misses_{line}_{size}"]
             yield (
                 (("line", str(line)), ("cache", str(size))),
-                {"miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
+                {**_facts(values), "miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
                  **({"around_rate": 100 * values[around] / values["references"]}
                     if line == 32 and (around := f"around_misses_{size}") in values else {}),
                  "level_1_rate": 100 * values["level_1_misses"] / values["references"],
@@ -81,7 +92,8 @@ def of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameters
     """Penalties as shares of the time without tags, at each cost of a miss."""
     if without is None:
         return
-    found = {"miss_rate": 100 * values["misses_32_64"] / values["references"], **_kept(values, "heap_bytes")}
+    found = {**_facts(values), "miss_rate": 100 * values["misses_32_64"] / values["references"],
+             **_kept(values, "heap_bytes")}  # fmt: skip
     for penalty in printed.PENALTIES:
         waiting = penalty * values["misses_32_64"]
         before = penalty * without["misses_32_64"]
@@ -102,7 +114,7 @@ def _kept(values: Values, *names: str) -> dict[str, float]:
 
 def of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
     """Ours: with two levels of cache and this machine's latencies. The paper's: its table 5 divided by its table 2."""
-    yield (), {**values, "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
+    yield (), {**values, **_facts(values), "model_to_measured": values["model_seconds"] / values["cpu_seconds"]}
 
 
 def of_predictions(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
