@@ -114,10 +114,11 @@ _NOTE = (
 # The document's table 1.
 _PROGRAMS_NOTE = (
     "ESPRESSO, a logic optimiser: berkeley-abc collapses and factors a random table. GS, PostScript without display: "
-    "ghostscript on 2, 20 and 40 pages of text and curves, which divides its memory itself. TROFF, next to it, an "
-    "interpreter of pages that asks malloc: troff on 26, 130 and 350 sections of a manual. PTC, a translator to C that frees nothing: spin on a model "
-    "of 20 processes. GAWK: gawk lays words out as a dictionary. MAKE: make on 500 targets, dry. PERL, not in the "
-    "document: perl keeps words and those that follow them. F2C, not in the document: f2c on 150 subroutines."
+    "ghostscript on 2, 20 and 40 pages of text and curves; it divides its memory itself. TROFF, an interpreter of "
+    "pages that asks malloc: troff on 26, 130 and 350 sections of a manual. PTC, a translator to C that frees "
+    "nothing: spin on a model of 20 processes. GAWK: gawk lays words out as a dictionary. MAKE: make on 500 targets, "
+    "dry. PERL, not in the document: perl keeps words and those that follow them. F2C, not in the document: f2c on "
+    "150 subroutines."
 )
 _SECONDS_NOTE = (
     "Seconds are those of the document's machine: its tables imply 62.5 ns an instruction, and a miss waits 25."

@@ -56,7 +56,8 @@ def of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters,
         total = base + waiting[printed.PENALTY_CYCLES]
         yield (
             (("cache", str(size)),),
-            {**_facts(values), "time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
+            {**_facts(values),
+             "time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
              "miss_share": waiting[printed.PENALTY_CYCLES] / total,
              "misses_a_thousand": 1000 * missed / values["instructions_executed"],
              **{name: own / missed for name, own in _told_apart(values, size).items()},
@@ -79,7 +80,8 @@ def of_caches(values: Values, _base: Values | None) -> Iterable[tuple[Parameters
             missed = values[f"misses_{line}_{size}"]
             yield (
                 (("line", str(line)), ("cache", str(size))),
-                {**_facts(values), "miss_rate": 100 * missed / values["references"], "misses": missed, **_kept(values, "heap_bytes"),
+                {**_facts(values), **_kept(values, "heap_bytes"),
+                 "miss_rate": 100 * missed / values["references"], "misses": missed,
                  **({"around_rate": 100 * values[around] / values["references"]}
                     if line == 32 and (around := f"around_misses_{size}") in values else {}),
                  "level_1_rate": 100 * values["level_1_misses"] / values["references"],
