@@ -14,16 +14,19 @@ from millpond.system.environment import user_environment
 
 _USED = re.compile(r"(\d+) bytes used,")
 # A line for the allocator, and one for the general allocator behind its lists.
-_COUNTED = re.compile(r"millpond [^:]+: (\d+) allocations of \d+ bytes in \d+, (\d+) frees")
+_COUNTED = re.compile(r"millpond [^:]+: (\d+) allocations of \d+ bytes in \d+, (\d+) frees(?:, (\d+) blocks searched)?")
 
 
 @dataclass(frozen=True)
 class AllocatorStatistics:
-    """The memory that an allocator took from the system, and its objects; None for what it does not report."""
+    """The memory that an allocator took from the system, its objects, and the free blocks that it examined to allocate
+    them; None for what it does not report.
+    """
 
     heap_bytes: int | None = None
     allocated: int | None = None
     freed: int | None = None
+    examined: int | None = None
 
 
 def statistics_in(said: str) -> AllocatorStatistics:
@@ -32,8 +35,8 @@ def statistics_in(said: str) -> AllocatorStatistics:
     if not usages:
         return AllocatorStatistics()
     counted = _COUNTED.findall(said, usages[-1].end())
-    allocated, freed = (sum(int(line[i]) for line in counted) if counted else None for i in (0, 1))
-    return AllocatorStatistics(int(usages[-1][1]), allocated, freed)
+    sums = [sum(int(line[i] or 0) for line in counted) if counted else None for i in range(3)]
+    return AllocatorStatistics(int(usages[-1][1]), *sums)
 
 
 def statistics_of(workload: RealProgram, library: Path | None) -> AllocatorStatistics:

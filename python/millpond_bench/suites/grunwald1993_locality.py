@@ -27,7 +27,7 @@ from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.pages.grunwald1993_charts import table_6, tables_2_and_3, tables_4_and_5
 from millpond_bench.pages.grunwald1993_figures import fault_curves, miss_curves, overlaid_times, programs
-from millpond_bench.programs import grunwald1993_i386
+from millpond_bench.programs import custom_malloc, grunwald1993_i386
 from millpond_bench.programs.grunwald1993_captures import (
     INPUT,
     MEASURED,
@@ -44,8 +44,9 @@ from millpond_bench.suites.grunwald1993_points import FACTS
 from millpond_bench.tables import grunwald1993_tables as printed
 
 CLASSICS = tuple(printed.ALIASES.values())
-# Allocators that the paper does not have: its recommendation (figure 9), the mallocs of today, and ours.
-TODAY = ("size_map", "glibc", "jemalloc", "mimalloc", "tcmalloc", "multipool", "monotonic")
+# Allocators that the paper does not have: its recommendation (figure 9), the same with classes chosen for the program
+# (its CUSTOMALLOC), the mallocs of today, and ours.
+TODAY = ("size_map", custom_malloc.NAME, "glibc", "jemalloc", "mimalloc", "tcmalloc", "multipool", "monotonic")
 PROGRAMS = ("ESPRESSO", "GS", "TROFF", "PTC", "GAWK", "MAKE")
 _OF_WORDS = (*CLASSICS, "size_map", "glibc")
 _PREDICTED = (*CLASSICS, "glibc", "jemalloc", "multipool")
@@ -99,7 +100,9 @@ _DERIVED: dict[str, str] = {
     "references_1e6": "millions", "allocator_share": "%", "faults_a_million": "faults",
     "warm_faults_a_million": "faults", "time_seconds": "seconds",
     "base_seconds": "seconds", "miss_seconds": "seconds", "miss_share": "share",
-    "misses_a_thousand": "misses", "cold_share": "share", "own_miss_share": "share", "miss_rate": "%",
+    "misses_a_thousand": "misses", "cold_share": "share", "own_miss_share": "share",
+    "direct_misses_a_thousand": "misses", "program_misses": "references", "paged_seconds": "seconds",
+    "examined_each": "objects", "miss_rate": "%",
     "misses": "references", "around_rate": "%", "level_1_rate": "%", "level_2_rate": "%", "miss_penalty": "%",
     "tag_penalty": "%", "mean_object_bytes": "bytes", "freed_share": "share", "tag_share": "share",
     "tag_growth": "ratio", "predicted_to_direct": "ratio", "predicted_misses": "references",
@@ -152,9 +155,10 @@ WHAT_PROGRAMS_DO = _experiment(
     unfold=grunwald1993_points.of_programs,
     data=_data(
         figure=Figure("references_1e6", "millions", "references_1e6"),
-        extra_metrics=("instructions_executed", "allocator_share", "objects_allocated", "objects_freed", "freed_share",
-                        "requested_bytes", "mean_object_bytes", "common_sizes_share", "tag_share", "heap_bytes",
-                        "pages"),
+        extra_metrics=("instructions_executed", "allocator_share", "allocator_instructions",
+                        "objects_allocated", "objects_freed", "freed_share",
+                        "requested_bytes", "mean_object_bytes", "common_sizes_share", "size_24_rank", "tag_share",
+                        "heap_bytes", "pages", "examined_each"),
         axes=(PROGRAM,),
     ),
     table=PaperTables(
@@ -170,7 +174,8 @@ PAGING = _experiment(
     unfold=grunwald1993_points.of_pages,
     data=_data(
         figure=Figure("faults_a_million", "faults", "faults_a_million"),
-        extra_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope", *FACTS), axes=(PROGRAM, "memory"),
+        extra_metrics=("warm_faults_a_million", "pages", "heap_bytes", "fault_slope", "paged_seconds", *FACTS),
+        axes=(PROGRAM, "memory"),
     ),
     table=PaperTables(
         layout=_one_table("Page faults in a million references", "memory", split=(PROGRAM,)), draw=fault_curves,
@@ -186,7 +191,8 @@ TIME = _experiment(
     data=_data(
         figure=Figure("time_seconds", "seconds", "time_seconds"),
         extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share",
-                        "own_miss_share", *(f"seconds_at_{p}" for p in printed.PENALTIES), *FACTS),
+                        "own_miss_share", "direct_misses_a_thousand",
+                        *(f"seconds_at_{p}" for p in printed.PENALTIES), *FACTS),
         axes=(PROGRAM, "cache"),
     ),
     table=PaperTables(
@@ -220,7 +226,7 @@ TAGS = _experiment(
     unfold=grunwald1993_points.of_tags,
     data=_data(
         figure=Figure("miss_rate", "%", "miss_rate"),
-        extra_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes",
+        extra_metrics=("miss_penalty", "tag_penalty", "tag_growth", "slower", "heap_bytes", "program_misses",
                         *(f"tag_penalty_at_{p}" for p in printed.PENALTIES), *FACTS),
         strategies=_TAGGED, axes=(PROGRAM,), parts=_parts(_TAGGED, _TAGGED, PROGRAMS, few=_FEW),
     ),
