@@ -14,6 +14,7 @@ from millpond_bench.suites import (
     p0089_anomalies,
     p0089_bindings,
     p0089_dials,
+    p0089_freeing,
     p0089_memory,
     p0089_shuffles,
     p0089_spike,
@@ -27,6 +28,7 @@ from millpond_bench.suites import (
 OF_SUITES = (
     *p0089.EXPERIMENTS,
     p0089_memory.EXPERIMENT,
+    p0089_freeing.EXPERIMENT,
     p0089_shuffles.EXPERIMENT,
     p0089_dials.EXPERIMENT,
     p0089_anomalies.EXPERIMENT,
