@@ -30,7 +30,7 @@ from millpond_bench.suites.every_experiment import PUBLISHED as ALL
 
 pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
-SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.3", "suballocator.4")
+SUBALLOCATOR = ("suballocator.1", "suballocator.2", "suballocator.sum", "suballocator.3", "suballocator.4")
 Use = Callable[..., FakeP0089]
 EXPERIMENTS = (*unique_chars.EXPERIMENTS, *suballocator.EXPERIMENTS)
 BY_NAME = {e.name: e for e in EXPERIMENTS}

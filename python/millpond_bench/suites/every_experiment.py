@@ -28,7 +28,6 @@ from millpond_bench.suites import (
 OF_SUITES = (
     *p0089.EXPERIMENTS,
     p0089_memory.EXPERIMENT,
-    p0089_freeing.EXPERIMENT,
     p0089_shuffles.EXPERIMENT,
     p0089_dials.EXPERIMENT,
     p0089_anomalies.EXPERIMENT,
@@ -36,6 +35,7 @@ OF_SUITES = (
     *p0089_bindings.EXPERIMENTS,
     *unique_chars.EXPERIMENTS,
     *suballocator.EXPERIMENTS,
+    p0089_freeing.EXPERIMENT,
     *reserve_commit.EXPERIMENTS,
 )
 PUBLISHED = (*OF_SUITES, *grunwald1993_locality.EXPERIMENTS)

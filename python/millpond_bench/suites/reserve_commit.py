@@ -239,4 +239,4 @@ GIVE_BACK = _experiment(
            "decommit is what dyn_array does: a new mapping without access, so that the charge goes back, too."),
 )  # fmt: skip
 
-EXPERIMENTS = (MEMORY, SHORT, THROUGHPUT, LATENCY, COMMIT_STEP, GIVE_BACK)
+EXPERIMENTS = (MEMORY, THROUGHPUT, LATENCY, COMMIT_STEP, GIVE_BACK, SHORT)
