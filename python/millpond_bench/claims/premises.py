@@ -29,6 +29,7 @@ from millpond_bench.experiments.result_table import PlaceTable, ResultTable, quo
 # The premise of a statement that supposes nothing.
 NONE = "none"
 _SHOWN = 6
+_NAMED = 3
 
 
 class Condition(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +47,7 @@ class Condition(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     high: Number | None = None
 
     def text(self) -> str:
-        """`objects_allocated of BSD at least 100000 (program MAKE)`."""
+        """`objects_allocated of BSD at least 100000 (program MAKE)`; a long list of places is only counted."""
         figure = f"{self.metric or 'the figure'} of {', '.join(self.of)}"
         against = f" by that of {self.against}" if self.against else ""
         ends = [f"{word} {end:.12g}" for word, end in (("at least", self.low), ("at most", self.high))
@@ -162,4 +163,6 @@ def _only(figures: PlaceTable, without: set[Point]) -> PlaceTable:
 def _words(value: object) -> str:
     if isinstance(value, Mapping):
         return " ".join(f"{name} {end}" for name, end in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    return ", ".join(map(str, value)) if len(value) <= _NAMED else f"one of {len(value)}"
