@@ -15,6 +15,8 @@ from millpond_bench.claims.claims import BROKEN, HOLDS, NOT_MEASURED, STRONGER, 
 from millpond_bench.claims.premises import NONE, Condition, Premise, footing, premise_of, premises_of
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable, published_table
+from millpond_bench.pages import experiment_page, results_page
+from millpond_bench.pages.kept_results import KeptPart, KeptResults
 from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.grunwald1993_locality import CACHES, CLASSICS, EXPERIMENTS, TIME
 
@@ -141,3 +143,45 @@ def test_a_share_below_a_range_is_stronger_on_the_other_side() -> None:
     assert judge(rule, TIME.data, ResultTable({}), found).verdict == STRONGER
     denial = Claim.from_json({**SHARE.to_json(), "at_least": 0.9, "at_most": 1.1})
     assert judge(denial, TIME.data, ResultTable({}), found).verdict == "absent"
+
+
+def _utilization(peaks: Mapping[str, float], values: Mapping[str, float]) -> PlaceTable:
+    """Returns Benchmark III around the limit of a pool: `peaks` of AS11 above it, `values` of a block's time there."""
+    spec = BY_NAME["p0089.3"]
+    usual = dict(spec.data.usual)
+    found = {}
+    for size in (11, 12, 13, 14):
+        at = tuple((name, {"log2_t": 30, "log2_a": 20, "log2_s": size}.get(name) or usual[name])
+                   for name in spec.data.axes)  # fmt: skip
+        for name in ("new_delete:type:destroy", *peaks):
+            above = size > 12 and name in peaks
+            found[at, name] = {FIGURE: {n: (values[name] if above else 1.0) * (1 + 0.001 * n) for n in range(1, 9)},
+                               "peak_bytes": {1: peaks[name] if above else 1e6}}  # fmt: skip
+    return ResultTable(found)
+
+
+def test_a_pool_that_serves_larger_blocks_says_nothing_of_handing_on() -> None:
+    """Ours hands out blocks of up to 1 MiB; the document's of up to 2^12 bytes."""
+    spec = BY_NAME["p0089.3"]
+    names = [spec.data.canonical(name) for name in ("AS11", "AS13")]
+    theirs = [spec.data.original_allocator(name) for name in ("AS11", "AS13")]
+    found = _utilization(
+        {**dict.fromkeys(names, 7e5), **dict.fromkeys(theirs, 5e8)},
+        {**dict.fromkeys(names, 1.0), **dict.fromkeys(theirs, 50.0)},
+    )
+    judged = next(v for v in judge_all(spec, ResultTable({}), found) if v.claim.id == "3.composite.cliff")
+    assert judged.verdict == UNFOUNDED and "peak_bytes 700000" in judged.claim.missing
+    assert judged.on_documents is not None and judged.on_documents.verdict == HOLDS
+
+
+def test_pages_show_premises() -> None:
+    judged = _judged(ResultTable({**_times({"GS": IDLE}, 0.5).values, **_times({"TROFF": FACTS}, 2.0).values}))
+    row = experiment_page._claim(judged, TIME)
+    assert f"Premise: {PREMISE.wording()}." in row["aside"]
+    part = KeptPart(experiment=TIME.name, title="t", scale="standard", toolchain="release", malloc="glibc", machine="m",
+                    compiler="", version="0", command="c", rounds=8, measured="2026-01-01T00:00:00+00:00",
+                    claims=(judged.claim_record(),))  # fmt: skip
+    kept = KeptResults(document="grunwald1993", source="s", parts=(part,))
+    text = results_page.pages([kept])["grunwald1993.md"]
+    assert "Premise of <code>x</code>: the program allocates as many objects" in text
+    assert "left out, since the premise fails: GS" in text
