@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import BROKEN, HOLDS, NOT_MEASURED, STRONGER, UNFOUNDED, Claim, load
-from millpond_bench.claims.premises import NONE, Condition, Premise, footing, premise_of, premises_of
+from millpond_bench.claims.premises import NONE, Condition, Premise, check_premise, premise_of, premises_of
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond_bench.pages import experiment_page, results_page
@@ -52,7 +52,9 @@ def test_the_paper_meets_its_own_premises() -> None:
         for claim in load(spec.claims):
             if claim.experiment == spec.name:
                 premise = premise_of(claim, spec.claims)
-                assert not footing(claim, premise, published_table(BY_NAME["grunwald1993.programs"]), _canonical).failed
+                assert not check_premise(
+                    claim, premise, published_table(BY_NAME["grunwald1993.programs"]), _canonical
+                ).failed
 
 
 def _canonical(name: str) -> str:
@@ -112,7 +114,7 @@ def test_a_failure_along_an_axis_leaves_out_its_whole_row() -> None:
     premise = Premise(text="p", along="cache", conditions=(Condition(of=("BSD",), low=1.0, where={"cache": 64}),))
     found = ResultTable({((("program", p), ("cache", c)), "bsd"): {FIGURE: {1: value}}
                          for p, value in (("GS", 0.5), ("TROFF", 2.0)) for c in (16, 64)})  # fmt: skip
-    kept = footing(SLOW, premise, found, _canonical)
+    kept = check_premise(SLOW, premise, found, _canonical)
     assert {dict(at)["program"] for at, _ in kept.figures.values} == {"TROFF"}
     assert len(kept.figures.values) == 2 and len(kept.failed) == 1
 

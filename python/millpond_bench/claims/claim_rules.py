@@ -35,7 +35,7 @@ from millpond.system.machine import this_machine
 from millpond.system.wording import plural
 from millpond_bench.claims.claim_readings import read
 from millpond_bench.claims.claims import NOT_MEASURED, UNDECIDED, UNFOUNDED, UNTESTABLE, Claim, Verdict, load
-from millpond_bench.claims.premises import NONE, Footing, Premise, footing, premise_of
+from millpond_bench.claims.premises import NONE, Premise, PremiseCheck, check_premise, premise_of
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS, controlled
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.experiment_data import ExperimentData, Place
@@ -126,18 +126,18 @@ def judge(
     names = names or data.canonical
     printed = None if claim.published_lost else read(in_our_names(claim, data, data.canonical), published)
     rule = in_our_names(claim, data, names)
-    base = footing(rule, premise, ours, names)
-    found = read(rule, base.figures)
+    checked = check_premise(rule, premise, ours, names)
+    found = read(rule, checked.figures)
     if printed:
         said |= {"published": printed.figure.median, "published_satisfies": printed.satisfied}
-    if not found and base.failed and read(rule, ours):
-        lacks = f"its premise fails: {base.failed_text()}"
+    if not found and checked.failed and read(rule, ours):
+        lacks = f"its premise fails: {checked.failed_text()}"
         return Verdict(msgspec.structs.replace(claim, missing=lacks), None, UNFOUNDED, **said)
     if not found:
         return Verdict(claim, None, NOT_MEASURED, **said)
     evidence = tuple(dict.fromkeys(ours.names.get(place, "") for place in found.places))
     judged = Verdict(claim, found.figure, UNDECIDED, **said, points=len(found.places), evidence=evidence,
-                     worst=found.worst, note="; ".join(filter(None, (found.note, _note_on(base)))))  # fmt: skip
+                     worst=found.worst, note="; ".join(filter(None, (found.note, _note_on(checked)))))  # fmt: skip
     if claim.counted:
         return replace(judged, verdict=found.region or UNDECIDED)
     if found.figure.n < FEWEST_ROUNDS:
@@ -146,10 +146,10 @@ def judge(
     return controlled([replace(judged, region=found.region, p=found.p)])[0]
 
 
-def _note_on(base: Footing) -> str:
+def _note_on(checked: PremiseCheck) -> str:
     """A remark on points that a premise leaves out, or on a premise that was not measured."""
-    left_out = f"left out, since the premise fails: {base.failed_text()}" if base.failed else ""
-    return "; ".join(filter(None, (left_out, "its premise was not measured" if base.unknown else "")))
+    left_out = f"left out, since the premise fails: {checked.failed_text()}" if checked.failed else ""
+    return "; ".join(filter(None, (left_out, "its premise was not measured" if checked.unknown else "")))
 
 
 def in_our_names(claim: Claim, data: ExperimentData, names: Names) -> Claim:

@@ -83,7 +83,7 @@ class Premise(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Footing:
+class PremiseCheck:
     """The figures at the points where a premise holds. `failed`: the others, in words with the measured figures;
     `unknown`: True if a condition was measured nowhere.
     """
@@ -109,13 +109,15 @@ def premise_of(claim: Claim, file: str) -> Premise | None:
     return None if claim.premise in ("", NONE) else premises_of(file)[claim.premise]
 
 
-def footing(claim: Claim, premise: Premise | None, figures: PlaceTable, names: Callable[[str], str]) -> Footing:
+def check_premise(
+    claim: Claim, premise: Premise | None, figures: PlaceTable, names: Callable[[str], str]
+) -> PremiseCheck:
     """The figures on which a statement may be judged. `names`: our strategy for a name of the paper.
 
     O(figures × conditions).
     """
     if premise is None:
-        return Footing(figures)
+        return PremiseCheck(figures)
     points = [p for p in dict.fromkeys(at for at, _ in (*figures.values, *figures.failed))
               if claim.matches(p, claim.axis)]  # fmt: skip
     failed: dict[str, str] = {}
@@ -131,7 +133,7 @@ def footing(claim: Claim, premise: Premise | None, figures: PlaceTable, names: C
                 out.add(_row(premise, point))
                 failed.setdefault(_subject(premise, point), f"{condition.metric or 'figure'} {broken[0]:.6g}")
     kept = [point for point in points if _row(premise, point) not in out] if out else points
-    return Footing(_only(figures, {*points} - {*kept}), tuple(f"{name}: {why}" for name, why in failed.items()),
+    return PremiseCheck(_only(figures, {*points} - {*kept}), tuple(f"{name}: {why}" for name, why in failed.items()),
                    asked != known)  # fmt: skip
 
 
