@@ -25,7 +25,7 @@ from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
-from millpond_bench.programs import grunwald1993_captures, grunwald1993_programs
+from millpond_bench.programs import custom_malloc, grunwald1993_captures, grunwald1993_programs
 from millpond_bench.programs.grunwald1993_captures import METRICS, fault_slope
 from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTION_METRICS
 from millpond_bench.runs import capture_run
@@ -188,6 +188,37 @@ def test_a_program_that_writes_files_runs_in_its_own_folder(monkeypatch: pytest.
     assert [folder is not None and folder.parent for folder in folders] == places
     first, second = ((folder / "model.pml").read_text(encoding="utf-8") for folder in folders if folder is not None)
     assert first == second
+
+
+def test_troff_inputs_are_the_same_everywhere_and_grow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(grunwald1993_programs, "_require", str)
+    texts = []
+    for name in ("troff small", "troff medium", "troff large"):
+        study = grunwald1993_programs.PROGRAMS[name]
+        for make in (study.measured, study.trained):
+            first, second = (Path(make(tmp_path / place).command[-1]).read_text(encoding="utf-8") for place in "ab")
+            assert first == second and first.startswith(".TH")
+            texts.append(first)
+    assert len({*texts}) == len(texts)
+    measured = [len(text) for text in texts[::2]]
+    assert measured == sorted(measured)
+
+
+def test_a_custom_malloc_is_built_once_for_each_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built: list[str] = []
+
+    def build(program: RealProgram, folder: Path) -> Path:
+        built.append(program.name)
+        return folder / "lib.so"
+
+    monkeypatch.setattr(grunwald1993_programs, "_require", str)
+    monkeypatch.setattr(custom_malloc, "build", build)
+    runner = grunwald1993_captures.CaptureRunner(tmp_path, tmp_path / "inputs")
+    cells = [Cell(Workload("capture"), Strategy(custom_malloc.NAME), (("program", name), ("input", "measured")))
+             for name in ("MAKE", "GAWK", "MAKE")]  # fmt: skip
+    libraries = [runner._layout(cell).library for cell in cells]
+    assert built == ["make", "gawk"]
+    assert libraries[0] == libraries[2] != libraries[1]
 
 
 @pytest.mark.more

@@ -266,7 +266,7 @@ def _values(trace: Path, latencies: Path, told: AllocatorStatistics) -> dict[str
 
 def _rank_of_size(rows: Sequence[Mapping[str, Any]], size_bytes: int) -> int:
     """The place of a size among all by their requests, 1 for the most common; sizes are multiples of 8, rounded up."""
-    requests = {row["bytes"]: row["requests"] for row in rows}
+    requests: dict[int, int] = {row["bytes"]: row["requests"] for row in rows}
     return 1 + sum(found > requests.get(size_bytes, 0) for found in requests.values())
 
 
