@@ -40,6 +40,7 @@ from millpond_bench.suites.grunwald1993_locality import (
     PROGRAMS,
     TAGS,
     TIME,
+    TODAY,
     WHAT_PROGRAMS_DO,
     WORDS,
 )
@@ -232,6 +233,19 @@ def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Pa
     assert len(names) == first
     assert run_of(TAGS, tmp_path).outcomes  # TAGS has two allocators of its own, on three programs
     assert len(names) == first + 2 * 3 * 3
+
+
+def test_only_what_statements_compare_takes_all_environments(tmp_path: Path) -> None:
+    def rounds(program: str, allocator: str, named: int | None = None) -> int:
+        cell = Cell(Workload("capture"), Strategy(allocator), (("program", program), ("input", "measured")))
+        request = RunRequest("standard", named, 1, WHOLE, Store(tmp_path), 1 << 40)
+        return CaptureRun(TIME, [cell], request).rounds_of(cell)
+
+    assert {rounds("TROFF", name) for name in CLASSICS} == {8}
+    assert {rounds("TROFF", "jemalloc"), rounds("GS", "bsd")} == {1}
+    assert rounds("TROFF", "jemalloc", named=3) == 3
+    misses = [rule for rule in TESTED if not rule.exact and rule.experiment not in (WORDS.name, TAGS.name)]
+    assert not {name for rule in misses for name in (*rule.of, *rule.against)} & {*TODAY}
 
 
 def test_a_dry_run_counts_shared_captures_once(
