@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from millpond_bench.claims.claim_rules import judge, judge_all
 from millpond_bench.claims.claims import BROKEN, HOLDS, NOT_MEASURED, STRONGER, UNFOUNDED, Claim, load
-from millpond_bench.claims.premises import NONE, Condition, Premise, check_premise, premise_of, premises_of
+from millpond_bench.claims.premises import NONE, Premise, PremiseCondition, check_premise, premise_of, premises_of
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable, published_table
 from millpond_bench.pages import experiment_page, results_page
@@ -101,13 +101,15 @@ def test_a_premise_that_was_not_measured_is_named() -> None:
 
 @given(st.floats(1.0, 1e6), st.floats(1.0, 1e6), st.floats(1.0, 1e6))
 def test_a_condition_holds_within_its_bound(low: float, high: float, value: float) -> None:
-    condition = Condition(of=("BSD",), low=low, high=high)
+    condition = PremiseCondition(of=("BSD",), low=low, high=high)
     assert condition.keeps(value) == (low <= value <= high)
     assert f"at least {low:.12g}" in condition.text() and f"at most {high:.12g}" in condition.text()
 
 
 def test_a_failure_along_an_axis_leaves_out_its_whole_row() -> None:
-    premise = Premise(text="p", along="cache", conditions=(Condition(of=("BSD",), low=1.0, where={"cache": 64}),))
+    premise = Premise(
+        text="p", along="cache", conditions=(PremiseCondition(of=("BSD",), low=1.0, where={"cache": 64}),)
+    )
     found = ResultTable({((("program", p), ("cache", c)), "bsd"): {FIGURE: {1: value}}
                          for p, value in (("GS", 0.5), ("TROFF", 2.0)) for c in (16, 64)})  # fmt: skip
     kept = check_premise(SLOW, premise, found, _canonical)

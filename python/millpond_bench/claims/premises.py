@@ -32,7 +32,7 @@ _SHOWN = 6
 _NAMED = 3
 
 
-class Condition(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PremiseCondition(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A bound for the figures of strategies at a point, or for their quotients by that of another one.
 
     Each strategy of `of` that was measured must keep it. `metric`: if not the experiment's figure. `where`: the points
@@ -75,7 +75,7 @@ class Premise(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str
     subject: str = ""
     along: str = ""
-    conditions: tuple[Condition, ...]
+    conditions: tuple[PremiseCondition, ...]
 
     def wording(self) -> str:
         """The premise with its conditions, for a reader."""
@@ -142,7 +142,7 @@ def _row(premise: Premise, point: Point) -> Point:
     return tuple(pair for pair in point if pair[0] != premise.along)
 
 
-def _about(conditions: Iterable[Condition], point: Point) -> Iterator[tuple[int, Condition]]:
+def _about(conditions: Iterable[PremiseCondition], point: Point) -> Iterator[tuple[int, PremiseCondition]]:
     at = dict(point)
     for number, condition in enumerate(conditions):
         if all(fits(at.get(name), wanted, at) for name, wanted in condition.where.items()):
