@@ -9,10 +9,10 @@
 // Each operation is timed on its own. Operations in parentheses count only for the whole window. Every element is
 // written when it is allocated. Resident bytes do not include the array of pointers: elements_bytes when all elements
 // exist, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
-// quotient; free_to_allocate, of doubles, is the time to free them by that to allocate them; sum_share, of larger_blocks,
-// is what is resident with the larger blocks by the sum of both, which it is if neither can use the other's memory;
-// array_gone_bytes when the array of pointers is gone, too, and the allocator still lives (the third moment
-// of the document's graph); end_bytes when both are gone.
+// quotient; array_gone_bytes when the array of pointers is gone, too, and the allocator still lives (the third moment
+// of the document's graph); end_bytes when both are gone. free_to_allocate is the time to free all doubles by that to
+// allocate them. sum_share is what is resident with the larger blocks by the sum of both: 1 if neither can use the
+// other's memory.
 #include <array>
 #include <cstddef>
 #include <memory>
