@@ -34,6 +34,10 @@ def test_every_statement_names_its_premise_or_none() -> None:
     assert not unnamed, f'name a premise of the file, or "none": {unnamed}'
 
 
+def test_at_most_three_in_a_hundred_have_no_rule() -> None:
+    assert 100 * sum(claim.kind == "untestable" for _, claim in STATEMENTS) <= 3 * len(STATEMENTS)
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_every_premise_is_used_and_measured_by_its_experiments(file: str) -> None:
     claims = [claim for claim in load(file) if claim.premise != NONE]

@@ -28,7 +28,7 @@ from millpond.statistics.order_statistics import Summary
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
-from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
+from millpond_bench.claims.claims import UNFOUNDED, Claim, Verdict, heading, number_text
 from millpond_bench.claims.premises import NONE
 from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
@@ -232,7 +232,7 @@ def _figure_and_verdict(judged: Verdict, unit: str) -> dict[str, str]:
         "interval": f"{_value_text(ours.low, unit)} – {_value_text(ours.high, unit)}" if ours else "",
         "title": _title(judged, ours) if ours else "",
         "verdict": judged.verdict,
-        "missing": f"missing: {missing}" if missing else judged.remark,
+        "missing": missing if judged.verdict == UNFOUNDED else f"missing: {missing}" if missing else judged.remark,
         "class": _class(judged),
     }
 
