@@ -27,7 +27,8 @@ from millpond.statistics.order_statistics import Summary
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
-from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
+from millpond_bench.claims.claims import UNFOUNDED, Claim, Verdict, heading, number_text
+from millpond_bench.claims.premises import NONE
 from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
 from millpond_bench.experiments.suite_rounds import SuiteProgram
@@ -195,7 +196,7 @@ def _claim(judged: Verdict, spec: ExperimentSpec) -> dict[str, Any]:
         "statement": claim.statement,
         "rule": _rule_text(judged, unit),
         "published": published,
-        "aside": _aside(claim),
+        "aside": _aside(judged),
         **_figure_and_verdict(judged, unit),
         "on_documents": _figure_and_verdict(judged.on_documents, unit) if judged.on_documents else None,
     }
@@ -224,7 +225,7 @@ def _figure_and_verdict(judged: Verdict, unit: str) -> dict[str, str]:
         "interval": f"{_value_text(ours.low, unit)} – {_value_text(ours.high, unit)}" if ours else "",
         "title": _title(judged, ours) if ours else "",
         "verdict": judged.verdict,
-        "missing": f"missing: {missing}" if missing else judged.remark,
+        "missing": missing if judged.verdict == UNFOUNDED else f"missing: {missing}" if missing else judged.remark,
         "class": _class(judged),
     }
 
@@ -238,11 +239,13 @@ def _class(judged: Verdict) -> str:
     return {True: "verdict-holds", False: "verdict-fails", None: "verdict-open"}[judged.holds]
 
 
-def _aside(claim: Claim) -> str:
-    """A remark if the paper contradicts its own statement, or has no figures for it."""
-    if claim.paper_disagrees:
-        return f"The document itself: {claim.paper_disagrees}."
-    return f"No published figures: {claim.published_lost}." if claim.published_lost else ""
+def _aside(judged: Verdict) -> str:
+    """Remarks: what the statement supposes, and whether the paper contradicts it or has no figures for it."""
+    claim = judged.claim
+    lost = f"No published figures: {claim.published_lost}." if claim.published_lost else ""
+    itself = f"The document itself: {claim.paper_disagrees}." if claim.paper_disagrees else lost
+    supposed = f"Premise: {judged.premise}." if judged.premise not in ("", NONE) else ""
+    return " ".join(filter(None, (itself, supposed)))
 
 
 _OVER = {

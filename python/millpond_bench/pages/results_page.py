@@ -20,6 +20,7 @@ from millpond.system.json_seal import sealed
 from millpond.system.new_folders import make_folder
 from millpond.system.wording import plural
 from millpond_bench.claims.claims import VERDICTS, number_text
+from millpond_bench.claims.premises import NONE
 from millpond_bench.experiments.bench_document import JudgedClaim
 from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults, json_text
 from millpond_bench.pages.statement_matrix import (
@@ -115,6 +116,7 @@ def _part(part: KeptPart, which: str) -> list[str]:
         for claim in part.claims
     ]  # fmt: skip
     notes = [f"- {code(claim.id)}: {escaped('; '.join(found))}" for claim in part.claims if (found := _notes(claim))]
+    notes += _premises(part)
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
     return [
@@ -125,6 +127,15 @@ def _part(part: KeptPart, which: str) -> list[str]:
         _text_table(head, rows),
         "\n".join(notes),
     ]
+
+
+def _premises(part: KeptPart) -> list[str]:
+    """A line for each premise, with the statements that have it."""
+    by_premise: dict[str, list[str]] = {}
+    for claim in part.claims:
+        if claim.premise not in (None, NONE):
+            by_premise.setdefault(str(claim.premise), []).append(claim.id)
+    return [f"- Premise of {', '.join(map(code, names))}: {escaped(premise)}" for premise, names in by_premise.items()]
 
 
 def _has_both(part: KeptPart) -> bool:

@@ -73,12 +73,14 @@ class CaptureSpec(PublishedSpec):
     baseline's capture of the same program and round (None if it does not exist).
 
     `runner`: computes a round's values, thread-safe, from a folder of its own and the folder of the inputs. `lacking`:
-    why cells cannot be run here. `identity`: tells the programs of a cell from other builds.
+    why cells cannot be run here. `identity`: tells the programs of a cell from other builds. `once`: cells of which one
+    round is enough, because statements ask only for their counts, or for nothing.
     """
 
     runner: Callable[[Path, Path], Runner] = grunwald1993_captures.CaptureRunner
     lacking: Callable[[list[Cell]], dict[Cell, str]] = grunwald1993_captures.lacking
     identity: Callable[[Cell], str] = grunwald1993_captures.identity_of
+    once: Callable[[Cell], bool] = lambda _: False
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
 
@@ -111,6 +113,10 @@ class CaptureRun(PublishedRun):
         programs = Programs(lambda _: None, cache(self.spec.identity))
         return Journal(_JOURNAL, ("millpond", "bench", _JOURNAL), metrics=self.spec.metrics,
                        seed=self.request.seed, programs=programs)  # fmt: skip
+
+    def rounds_of(self, cell: Cell) -> int:
+        """One for cells whose misses no statement asks for, unless the user named a number."""
+        return 1 if self.request.rounds is None and self.spec.once(cell) else super().rounds_of(cell)
 
     def measure(self) -> None:
         """Makes the captures that no experiment has made yet; there are no warm-up rounds, and none is timed."""
