@@ -40,7 +40,7 @@ from millpond_bench.runs.published_run import PublishedRun
 
 Values = Mapping[str, float]
 _JOURNAL = "grunwald1993.captures"
-_NATIVE = ("millpond-references", "millpond-simulate", "millpond-characterise", "millpond-probe")
+_NATIVE = ("millpond-record", "millpond-references", "millpond-simulate", "millpond-characterise", "millpond-probe")
 _LIMIT_SECONDS = 3 * 3600.0
 
 
@@ -80,6 +80,7 @@ class CaptureSpec(PublishedSpec):
     runner: Callable[[Path, Path], Runner] = grunwald1993_captures.CaptureRunner
     lacking: Callable[[list[Cell]], dict[Cell, str]] = grunwald1993_captures.lacking
     identity: Callable[[Cell], str] = grunwald1993_captures.identity_of
+    travels: bool = True
     once: Callable[[Cell], bool] = lambda _: False
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
@@ -126,7 +127,9 @@ class CaptureRun(PublishedRun):
             runner = self.spec.runner(folder, (PLACE / "inputs").resolve())
             self.outcomes = self.run_cells(runner, self._recipe(), log, self.cells)
 
-    def _recipe(self) -> CaptureRecipe:
+    def _recipe(self) -> CaptureRecipe | None:
+        if not self.spec.travels:
+            return None
         programs = {Path(grunwald1993_captures.program_path(cell)).resolve() for cell in self.cells}
         return CaptureRecipe(self.spec.runner, tuple(sorted(programs)))
 
