@@ -275,7 +275,8 @@ MODEL = _experiment(
 WORDS = _experiment(
     name="grunwald1993.words", title="Tables 4 and 5 with words of 4 bytes", section="4.2",
     measured="I + (M x P) x D as a share of FIRSTFIT's, of Debian's i386 programs on the classics built for 32 bits",
-    runner=grunwald1993_i386.I386Runner, lacking=grunwald1993_i386.lacking, identity=grunwald1993_i386.identity_of, travels=False,
+    runner=grunwald1993_i386.I386Runner, lacking=grunwald1993_i386.lacking, identity=grunwald1993_i386.identity_of,
+    travels=False,
     unfold=grunwald1993_points.of_times,
     data=_data(
         figure=Figure("time_seconds", "seconds", "time_seconds"),
