@@ -131,7 +131,7 @@ def test_another_version_of_the_laboratory_is_named(lab: FakeLab, monkeypatch: p
     path = lab.work / "characterisation.json"
     path.write_text('{"process": {"pid": "seven"}}')
     with pytest.raises(Failure, match=r"characterisation.json is of another version.*\$\.process\.pid"):
-        recording._typed(Characterisation, path)
+        recording.read_typed(Characterisation, path)
 
 
 def test_unknown_fields_are_ignored_and_missing_ones_have_defaults() -> None:

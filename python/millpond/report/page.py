@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jinja2 import Template
@@ -20,10 +20,11 @@ from markupsafe import Markup, escape
 from millpond.report.cases import Case
 from millpond.report.figures import round_figures
 from millpond.report.figures.figure_html import html_of
-from millpond.report.figures.offline_page import load
+from millpond.report.figures.offline_page import OfflinePage, load
 from millpond.report.views import case_words
 from millpond.report.views.case_view import CaseView, Detail, view_of
 from millpond.report.views.choice_view import Gain
+from millpond.report.views.model import ReportSection
 from millpond.report.views.short_text import one_line
 from millpond.system.any_bytes import shown
 
@@ -48,10 +49,26 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
         raise ValueError(str(error)) from error
 
 
-def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str]) -> str:
+def render_fitting(sections: Iterable[ReportSection], heading: str) -> str:
+    """Returns the page of the first of these sections with which it is small enough; of the last one if none is."""
+    html, page = "", _page()
+    for section in sections:
+        html = shown(page.render("section.html.j2", title=f"Millpond: {heading}", heading=heading, section=section))
+        if len(html.encode()) <= BUDGET_BYTES:
+            break
+    return html
+
+
+def _page() -> OfflinePage:
     page = load("report.js", "report.css")
     page.environment.filters |= {"breakable": _breakable, "ticked": _ticked}
-    template = page.environment.get_template("report_case.html.j2", globals={"html_of": html_of})
+    page.environment.globals |= {"html_of": html_of}
+    return page
+
+
+def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str]) -> str:
+    page = _page()
+    template = page.environment.get_template("report_case.html.j2")
     lines = 200 * min(len(cases), _CONTENTS_AT_MOST) + 2 * sum(map(len, [*damaged, *missing]))
     left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - lines
     sections: list[Markup] = []

@@ -76,6 +76,11 @@ class AdviseRequest:
     cwd_copy: bool = copy_flag()
     store: Path = store_option("Folder for the observations.")
     seed: int = seed_option()
+    settings: tuple[tuple[str, Any], ...] = settings(
+        "Change what is tried first.",
+        {"fleet": "a file of `millpond trace show --merge -o FILE.json`: first try what matters to its processes"},
+        {"fleet": Path},
+    )
 
 
 @dataclass(frozen=True)
