@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The figures of one trace that a merged characterisation needs: a small part of its own characterisation.
 
-    trace ──millpond-characterise──▶ JSON ──use_of──▶ TraceUse (process and subsystems), or the reason why there is none
+    trace ──millpond-characterise──▶ JSON ──use_of──▶ TraceUse (process and subsystems), or why it has no figures
 
 One trace is one task: a function of a path and words, whose result is small and can be pickled, so an executor may run
 it in a thread, in another process or on another machine.
@@ -99,7 +99,7 @@ class UnusableTrace(Record, frozen=True):
 
 
 class UseResult(Record, frozen=True, kw_only=True):
-    """The result of one task: the use of memory, or the reason why there is none. `said`: warnings of the native
+    """The result of one task: the use of memory, or the trace as an unusable one. `said`: warnings of the native
     program, a line each.
     """
 

@@ -37,7 +37,8 @@ class Spread(Record, frozen=True, kw_only=True):
         """Returns the distribution; None without values. O(n log n)."""
         if not values.size:
             return None
-        five = [float(each) for each in np.quantile(values, (0, 0.25, 0.5, 0.75, 1))]
+        ordered = np.sort(values)  # np.quantile takes ten times as long for a few hundred values
+        five = [_at(ordered, share) for share in (0, 0.25, 0.5, 0.75, 1)]
         return cls(
             n=int(values.size), lowest=five[0], lower_quartile=five[1], median=five[2], upper_quartile=five[3],
             highest=five[4],
@@ -57,3 +58,11 @@ class Spread(Record, frozen=True, kw_only=True):
         below = (values < self.lower_quartile - reach) & (values <= self.median / _FACTOR)
         places = np.flatnonzero((above | below) & (distances >= least))
         return places[np.argsort(-distances[places], kind="stable")]
+
+
+def _at(ordered: Values, share: float) -> float:
+    """Returns the value at this share of the ranks, interpolated between two."""
+    rank = share * (ordered.size - 1)
+    below = int(rank)
+    value = float(ordered[below])
+    return value if rank == below else value + (rank - below) * (float(ordered[below + 1]) - value)

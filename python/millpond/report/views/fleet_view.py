@@ -50,9 +50,8 @@ ANSWER = tuple(FleetDetail(*each) for each in (
     (4, 12, 12), (4, 10, 6), (4, 8, 4), (3, 8, 3), (3, 6, 2), (2, 6, 3), (2, 4, 2, 0, 2), (2, 3, 1, 0, 2), (1, 6, 2),
     (1, 3, 1, 0, 1), (1, 1, 0, 0, 1),
 ))  # fmt: skip
-PAGE = tuple(FleetDetail(*each) for each in (
-    (50, 200, 200, 2000, 100, True), (20, 100, 50, 500, 50, True), (10, 50, 20, 100, 20, True),
-    (5, 15, 10, 0, 10, True),
+PAGE = tuple(FleetDetail(*each, is_wide=True) for each in (
+    (10, 100, 50, 500, 50), (8, 50, 30, 200, 20), (5, 30, 20, 50, 10), (5, 15, 10, 0, 5),
 ))  # fmt: skip
 MARKDOWN = FleetDetail(5, 20, 10, warnings=10, is_wide=True)
 
@@ -95,9 +94,10 @@ def _first(lines: Sequence[str], at_most: int, more: str) -> Iterator[str]:
 
 
 def _build_section(build: FleetBuild, detail: FleetDetail, figures: bool) -> ReportSection:
+    letters = letters_words(_known_letters(build)) if detail.is_wide else ""
     parts: list[Part | None] = [
-        Words(_facts(build)), _subsystems(build, detail), _outliers(build, detail.outliers),
-        Words(letters_words(_known_letters(build)), "soft") if detail.is_wide else None, _figure(build) if figures else None, _processes(build, detail.processes),
+        Words(_facts(build)), _subsystems(build, detail), Words(letters, "soft"), _outliers(build, detail.outliers),
+        _figure(build) if figures else None, _processes(build, detail.processes),
     ]  # fmt: skip
     return section(build.name, parts, note=_identity(build)) or ReportSection(build.name, ())
 
