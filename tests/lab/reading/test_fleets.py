@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
@@ -91,7 +92,7 @@ def test_merges_of_random_parts_add_up(recorded: dict[Path, dict[str, Any]], tmp
     dice = random.Random(seed)
     order = dice.sample(list(recorded), len(recorded))
     cuts = [0, *sorted(dice.sample(range(1, len(order)), 2)), len(order)]
-    parts = [order[first:past] for first, past in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [order[first:past] for first, past in itertools.pairwise(cuts)]
     whole, _ = merged(tmp_path, *recorded)
     found = [use for part in parts for use in uses_of(merged(tmp_path, *part)[0]).items()]
     assert added(found) == uses_of(whole)
