@@ -31,7 +31,7 @@ class Failure(Exception):
         self.message = message
 
     def __reduce__(self) -> tuple[type[Failure], tuple[Status, str]]:
-        """Pickles both arguments, so that a task on another process or machine can fail."""
+        """Pickles both parts, for a failure in another process."""
         return Failure, (self.status, self.message)
 
 
