@@ -52,7 +52,7 @@ def test_trials_follow_the_weights_of_the_fleet(lab: FakeLab) -> None:
     assert candidates(lab) == ["book", "prices", "orders"]
     assert all("fleet_share" not in row for row in plain["subsystems"])
     fleet = write_fleet(lab.work / "fleet.json", orders=600, prices=300, cache=100)
-    weighted = advise(lab, "--set", f"fleet={fleet}")
+    weighted = advise(lab, "--on", str(fleet))
     assert candidates(lab) == ["orders", "prices", "book"]
     shares = {row["name"]: row["fleet_share"] for row in weighted["subsystems"]}
     assert shares == {"book": 0.0, "prices": 0.3, "orders": 0.6}
@@ -64,17 +64,17 @@ def test_trials_follow_the_weights_of_the_fleet(lab: FakeLab) -> None:
 def test_another_fleet_makes_another_advise(lab: FakeLab) -> None:
     """Rounds of an earlier order are not taken for those of this one."""
     for shares in ({"orders": 9, "book": 1}, {"prices": 9, "book": 1}):
-        advise(lab, "--set", f"fleet={write_fleet(lab.work / 'fleet.json', **shares)}")
+        advise(lab, "--on", str(write_fleet(lab.work / "fleet.json", **shares)))
         assert candidates(lab)[0] == next(iter(shares))
 
 
 def test_a_fleet_of_other_builds_is_refused_before_a_round(lab: FakeLab) -> None:
     fleet = write_fleet(lab.work / "fleet.json", build="cd34", book=1)
     lab.configure(events=1000, subsystems=SUBSYSTEMS)
-    done = lab.run("advise", "--set", f"fleet={fleet}", "--", "true")
+    done = lab.run("advise", "--on", str(fleet), "--", "true")
     assert done.status == 3 and "no process of this build of /bin/fake (build-id ab12)" in done.stderr
     assert "shop cd34" in done.stderr and not lab.calls()
-    absent = lab.run("advise", "--set", "fleet=absent.json", "--", "true")
+    absent = lab.run("advise", "--on", "absent.json", "--", "true")
     assert absent.status == 3 and "absent.json" in absent.stderr and "trace show --merge" in absent.stderr
 
 

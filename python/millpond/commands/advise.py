@@ -37,8 +37,7 @@ def advise(request: AdviseRequest) -> None:
         raise Failure(
             Status.USAGE, "--continue works with one command line: give the command line of one input, without --inputs"
         )
-    fleet = dict(request.settings).get("fleet")
-    advice = _advice_of(request, None if fleet is None else read_fleet(fleet))
+    advice = _advice_of(request, None if request.fleet is None else read_fleet(request.fleet))
     store = Store(request.store)
     if request.inputs is not None:  # stored under the last input's run, which completed it
         store.write_document("inputs", advice.inputs[-1].run or "", advice.to_json())

@@ -67,6 +67,10 @@ class AdviseRequest:
         "--max-trace", "SIZE", "Size limit of the recording. Default: a quarter of the free disk.", kind=size,
         is_expert=True,
     )  # fmt: skip
+    fleet: Path | None = option(
+        "--on", "FLEET", "First try what matters to many processes of this build: a file of `millpond trace show "
+        "--merge -o FILE.json`.", kind=Path, is_expert=True,
+    )  # fmt: skip
     process: int | None = option(
         "--process", "N", "Analyse the N-th process, not the one that allocated most.", kind=integer, is_expert=True
     )
@@ -76,11 +80,6 @@ class AdviseRequest:
     cwd_copy: bool = copy_flag()
     store: Path = store_option("Folder for the observations.")
     seed: int = seed_option()
-    settings: tuple[tuple[str, Any], ...] = settings(
-        "Change what is tried first.",
-        {"fleet": "a file of `millpond trace show --merge -o FILE.json`: first try what matters to its processes"},
-        {"fleet": Path},
-    )
 
 
 @dataclass(frozen=True)
