@@ -44,6 +44,8 @@ def _refuse_wrong_forms(request: ShowRequest) -> None:
     if wrong:
         why = "is of one trace: leave --merge out" if request.merge else "is of many traces: add --merge"
         raise Failure(Status.USAGE, f"-o {wrong[0].place} {why}")
+    if (request.cluster or request.workers) and not request.merge:
+        raise Failure(Status.USAGE, "--cluster and --workers are for many traces: add --merge")
     if len(request.others) > 1 and not request.merge:
         raise Failure(Status.USAGE, f"unexpected argument {str(request.others[1])!r}: --merge shows several traces")
 

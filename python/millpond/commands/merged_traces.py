@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 
+from millpond.cluster.cluster import ClusterChoice, opened
+from millpond.cluster.trace_executor import TraceExecutor
 from millpond.commands.writing import write_documents, write_form
 from millpond.rounds.fleet import MergedTraces, merge_traces, traces_of
 from millpond.rounds.fleet_data import SCHEMA, Fleet
@@ -28,7 +31,11 @@ def show_merged(request: ShowRequest, options: Sequence[str]) -> None:
     only no trace at all is a failure.
     """
     traces = traces_of([str(one) for one in (request.trace, *request.others)])
-    merged = merge_traces(traces, options, ProgressReport())
+    with opened(ClusterChoice(request.cluster, request.workers)) as cluster, ExitStack() as stack:
+        executor = stack.enter_context(TraceExecutor(cluster)) if cluster else None
+        # Workers of another machine have another working folder.
+        seen = [one.absolute() for one in traces] if request.cluster else traces
+        merged = merge_traces(seen, options, ProgressReport(), executor)
     if merged.unusable and not (request.damaged and merged.rows):
         raise Failure(Status.INPUT, _refusal(merged, len(traces), is_left_out=request.damaged))
     _warn([*merged.said, *(f"millpond: left out: {one.why}" for one in merged.unusable)])

@@ -128,6 +128,8 @@ class ShowRequest:
     )  # fmt: skip
     debug_dir: tuple[str, ...] = debug_dir_option()
     sysroot: str | None = sysroot_option()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     damaged: bool = damaged_flag()
 
     @property
