@@ -14,15 +14,14 @@ One offline file: no network, no script except the report's own, colours by clas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from millpond.report.figures.figure_html import html_of
-from millpond.report.figures.offline_page import load
+from millpond.report.figures.offline_page import load, ticked
 from millpond.report.figures.specification import Figure
 from millpond.statistics.order_statistics import Summary
 from millpond.store.observations import heap_state
@@ -47,7 +46,6 @@ _BESIDE_AT_MOST = 400
 _BOTH = "A curve is dashed as published and solid as measured here. Two heat maps share one scale."
 _OURS = "All figures are measured here: the document's own are lost, or it has none."
 _ELSEWHERE = "All figures are measured here: the document's own are of other points, which larger scales measure."
-_TICKED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def _section(run: ExperimentRun) -> ExperimentSection:
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
     return ExperimentSection(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
-        spec.section, spec.measured, asks.asks, asks.found, found, _ticked(run.figures_only), facts,
+        spec.section, spec.measured, asks.asks, asks.found, found, ticked(run.figures_only), facts,
         [note for note in run.notes if note not in spec.notes and not (run.figures_only and "verdict" in note)],
         spec.notes, labels, {}, axes, terms(" ".join([spec.measured, asks.asks, asks.found, *spec.notes])),
         reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],
@@ -147,11 +145,6 @@ def _section(run: ExperimentRun) -> ExperimentSection:
         max(0, len(beside) - _BESIDE_AT_MOST), headings, counted[:_BESIDE_AT_MOST],
         max(0, len(counted) - _BESIDE_AT_MOST),
     )  # fmt: skip
-
-
-def _ticked(text: str) -> Markup:
-    """The text with `code` in its element."""
-    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _strategies(run: PublishedRun) -> list[str]:

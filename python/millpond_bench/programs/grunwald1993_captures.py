@@ -97,7 +97,7 @@ def identity_of(cell: Cell) -> str:
     try:
         files = [native.find(CAPTURE), native.find(SIMULATE), *_files_of(cell.contender.name)]
         tool = native.libraries(CAPTURE) / "valgrind" / "millpond-amd64-linux"
-        program = _require(cell)
+        program = program_path(cell)
     except Failure:
         return ""
     return subject_of([program, *map(str, files)], [tool, *files])
@@ -134,7 +134,7 @@ def executable_of(cell: Cell) -> str:
     return PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable
 
 
-def _require(cell: Cell) -> str:
+def program_path(cell: Cell) -> str:
     """The path of a cell's program. Failure (4) if it is not installed."""
     return require_program(executable_of(cell), PURPOSE)
 
@@ -338,7 +338,7 @@ def lacking(cells: list[Cell]) -> dict[Cell, str]:
     for cell in cells:
         try:
             _files_of(cell.contender.name)
-            _require(cell)
+            program_path(cell)
         except Failure as failure:
             first = first or failure
             missing[cell] = failure.message
