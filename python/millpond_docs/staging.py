@@ -28,6 +28,9 @@ SECTIONS = {
     "results": "Results",
     "project": "Project",
 }
+# Folders whose pages are found by their index and the search. In the navigation, which each page repeats, they would
+# take a third of the time of a build.
+LEAVES = (f"{DOCS}/reference/library", f"{DOCS}/reference/schemas")
 INDEX = "README.md"
 INDEXES = (INDEX, "index.md")
 _INLINE_CODE = re.compile(r"(?<![\[`])`(millpond(?:-bench)? [a-z][a-z ]*)`(?![\]`])")
@@ -44,7 +47,7 @@ def with_indexes(pages: Mapping[str, str]) -> dict[str, str]:
     """Adds an index to each folder of docs/ that has none: a list of its pages."""
     found = dict(pages)
     for folder in sorted({posixpath.dirname(place) for place in pages if place.startswith(f"{DOCS}/")}):
-        if index_of(pages, folder) not in found:
+        if not folder.startswith(tuple(f"{leaf}/" for leaf in LEAVES)) and index_of(pages, folder) not in found:
             name = posixpath.basename(folder)
             rows = [f"- [{page_text.title(pages[place])}]({posixpath.relpath(place, folder)})"
                     for place in children(pages, folder)]  # fmt: skip
@@ -95,7 +98,7 @@ def stage(root: Path, generated: Mapping[str, str], source: Path) -> None:
     """Writes all pages and their images to Sphinx's folder. A file that has not changed is left, one that should not be
     there is removed: Sphinx then reads again what has changed.
     """
-    contents = _staged(root, with_indexes({**written_pages(root), **generated}))
+    contents = staged_files(root, with_indexes({**written_pages(root), **generated}))
     for path in [path for path in source.rglob("*") if path.is_file()]:
         if path.relative_to(source).as_posix() not in contents:
             path.unlink()
@@ -106,7 +109,7 @@ def stage(root: Path, generated: Mapping[str, str], source: Path) -> None:
             path.write_bytes(content)
 
 
-def _staged(root: Path, pages: Mapping[str, str]) -> dict[str, bytes]:
+def staged_files(root: Path, pages: Mapping[str, str]) -> dict[str, bytes]:
     """The files of Sphinx's folder by their places in it."""
     found = {
         path.relative_to(root / DOCS).as_posix(): path.read_bytes()
@@ -117,7 +120,14 @@ def _staged(root: Path, pages: Mapping[str, str]) -> dict[str, bytes]:
         staged = _with_links(place, text, pages, root)
         if is_index(place):
             folder = posixpath.dirname(place)
-            staged += _contents(_sections(pages) if folder == DOCS else children(pages, folder), staged_place(place))
+            below = _sections(pages) if folder == DOCS else children(pages, folder)
+            staged += _contents(below, staged_place(place)) if folder not in LEAVES else ""
+        elif leaf := next((leaf for leaf in LEAVES if place.startswith(f"{leaf}/")), ""):
+            up = posixpath.relpath(staged_place(index_of(pages, leaf)), posixpath.dirname(staged_place(place)))
+            name = page_text.title(pages[index_of(pages, leaf)])
+            staged = (
+                f"---\norphan: true\n---\n[Reference]({posixpath.dirname(up)}/../index.md) / [{name}]({up})\n\n{staged}"
+            )
         found[staged_place(place)] = staged.encode()
     project = [staged_place(name) for name in PROJECT if name in pages]
     rows = "".join(f"- [{page_text.title(pages[posixpath.basename(one)])}]({posixpath.basename(one)})\n"
