@@ -123,17 +123,24 @@ def staged_files(root: Path, pages: Mapping[str, str]) -> dict[str, bytes]:
             below = _sections(pages) if folder == DOCS else children(pages, folder)
             staged += _contents(below, staged_place(place)) if folder not in LEAVES else ""
         elif leaf := next((leaf for leaf in LEAVES if place.startswith(f"{leaf}/")), ""):
-            up = posixpath.relpath(staged_place(index_of(pages, leaf)), posixpath.dirname(staged_place(place)))
-            name = page_text.title(pages[index_of(pages, leaf)])
-            staged = (
-                f"---\norphan: true\n---\n[Reference]({posixpath.dirname(up)}/../index.md) / [{name}]({up})\n\n{staged}"
-            )
+            staged = _leaf(place, staged, pages, leaf)
         found[staged_place(place)] = staged.encode()
     project = [staged_place(name) for name in PROJECT if name in pages]
     rows = "".join(f"- [{page_text.title(pages[posixpath.basename(one)])}]({posixpath.basename(one)})\n"
                    for one in project)  # fmt: skip
     text = f"# {SECTIONS['project']}\n\n{rows}" + _toctree(posixpath.basename(one) for one in project)
     return {**found, "project/index.md": text.encode()}
+
+
+def _leaf(place: str, staged: str, pages: Mapping[str, str], leaf: str) -> str:
+    """A page outside the navigation, with the way up below its title."""
+    here = posixpath.dirname(staged_place(place))
+    indexes = [index_of(pages, posixpath.dirname(leaf)), index_of(pages, leaf)]
+    way = " / ".join(
+        f"[{page_text.title(pages[one])}]({posixpath.relpath(staged_place(one), here)})" for one in indexes
+    )
+    title, _, rest = staged.partition("\n")
+    return f"---\norphan: true\n---\n{title}\n\n{way}\n{rest}"
 
 
 def _sections(pages: Mapping[str, str]) -> list[str]:
