@@ -30,7 +30,7 @@ pytestmark = pytest.mark.more  # tests the bench of published experiments, not t
 
 Use = Callable[..., FakeP0089]
 RESULTS = repository.ROOT / "docs" / "results"
-TEXTS = [repository.ROOT / "README.md", *sorted((repository.ROOT / "docs").glob("*.md"))]
+TEXTS = [repository.ROOT / "README.md", *sorted((repository.ROOT / "docs").rglob("*.md"))]
 
 
 def bench(*words: str) -> int:
