@@ -10,8 +10,9 @@ DOCUMENT.json  the data of the pages
 from __future__ import annotations
 
 import re
+import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults
 INDEX, MATRIX = "README.md", "matrix.md"
 _NONE = "–"
 _MADE = "<!-- Written by `millpond report -o results:FOLDER`: not by hand. -->"
+VERDICT_WORDS = "../reference/benchmarks.md#verdicts"
+COLUMNS = 100
 NO_EVIDENCE = "Quick scale: small sizes, few points. A first look, no evidence."
 
 
@@ -89,8 +92,8 @@ def _index(results: Sequence[KeptResults]) -> str:
 def _document(results: KeptResults) -> str:
     return _page(
         f"{results.document}: {escaped(results.source)}",
-        "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
-        "same by the document's own tables. [What verdicts mean](../benchmarks.md#verdicts)",
+        "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks.\n"
+        f"Published: the same by the document's own tables.\n[What verdicts mean]({VERDICT_WORDS})",
         *(text for part in results.parts for text in _part(part, _which(part, results))),
     )
 
@@ -115,16 +118,16 @@ def _part(part: KeptPart, which: str) -> list[str]:
          str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict, *_on_documents(part, claim)]
         for claim in part.claims
     ]  # fmt: skip
-    notes = [f"- {code(claim.id)}: {escaped('; '.join(found))}" for claim in part.claims if (found := _notes(claim))]
+    notes = [[code(claim.id), escaped("; ".join(found))] for claim in part.claims if (found := _notes(claim))]
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
     return [
         f"## {part.experiment}: {escaped(part.title)}{which}",
         *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
-        "\n".join(f"- {escaped(fact)}" for fact in facts) + f"\n- `{part.command}`",
-        _counts(part),
+        _items([*map(escaped, facts), f"`{part.command}`"]),
+        textwrap.fill(_counts(part), COLUMNS),
         _text_table(head, rows),
-        "\n".join(notes),
+        _text_table(["id", "note"], notes) if notes else "",
     ]
 
 
@@ -164,8 +167,8 @@ def _matrix(results: Sequence[KeptResults]) -> str:
                 cell = f"{claim.verdict}{f', {figure_text(claim.ours)}' if claim.ours else ''} ({part.scale})"
                 found.setdefault(claim.id, {}).setdefault(_column(part), []).append(cell)
         texts.append(f"## {one.document}")
-        texts.append("\n".join(
-            f"- {letter}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column, letter in letters.items()
+        texts.append(_items(
+            f"{letter}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column, letter in letters.items()
         ))  # fmt: skip
         rows = [
             [code(name), escaped(names[name]),
@@ -192,6 +195,14 @@ def _letters(results: KeptResults) -> Mapping[tuple[str, str, str], str]:
 
 def _page(title: str, *parts: str) -> str:
     return "\n\n".join([f"# {title}", _MADE, *filter(None, parts)]) + "\n"
+
+
+def _items(texts: Iterable[str]) -> str:
+    """A list whose lines have at most `COLUMNS` columns, unless one word is longer."""
+    return "\n".join(
+        textwrap.fill(f"- {text}", COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for text in texts
+    )
 
 
 def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
