@@ -9,7 +9,15 @@ from pathlib import Path
 from millpond.verbs import table
 from millpond.verbs.option import Verb, flag, old, old_file, option, positional
 from millpond.verbs.requests import CompletionRequest, ManRequest
-from millpond.verbs.shared_options import outputs, seed_option, shard_option, store_option, with_choices
+from millpond.verbs.shared_options import (
+    cluster_option,
+    outputs,
+    seed_option,
+    shard_option,
+    store_option,
+    with_choices,
+    workers_option,
+)
 from millpond.verbs.values import Output, count, number, one_of
 
 SUMMARY = "Run published experiments on allocators next to their figures, and check Millpond against its own bars."
@@ -78,6 +86,8 @@ class BenchRequest:
     )
     seed: int = seed_option()
     shard: str | None = shard_option()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     lists: bool = flag("--list", "", is_hidden=True)
     lists_events: bool = flag("--list-events", "", is_hidden=True)
 

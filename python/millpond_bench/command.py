@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell
+from millpond.cluster.cluster import Cluster, ClusterChoice, opened
 from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.store.store import Store
 from millpond.system import output
@@ -37,8 +38,9 @@ from millpond_bench.experiments.window_counters import Counters
 from millpond_bench.pages import kept_results
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
-from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, document, memory_bytes, write
+from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, memory_bytes
 from millpond_bench.runs.published_run import PublishedRun, cells_of, counted_cells, judge_together
+from millpond_bench.runs.run_document import document, write
 from millpond_bench.runs.steps_run import StepsRun, StepsSpec
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
@@ -52,15 +54,16 @@ def run(request: BenchRequest) -> int:
         return list_cells(replace(request, experiments=(EVENTS,)) if request.lists_events else request)
     grid = GridOptions.given(False, request.dry_run, request.cells, request.shard)
     grid.require_store(request.store)
-    runs = _runs(request, grid)
     if grid.dry_run:
-        _show([one.forecast() for one in runs], request.out)
+        _show([one.forecast() for one in _runs(request, grid)], request.out)
         return Status.OK
     # Verdicts are kept only for the whole experiment on a fresh heap.
     options_given = None if request.cells or request.litter else options_text(
         {"--scale": request.scale, "--rounds": request.rounds, "--seed": request.seed, "--event": list(request.event),
          **_of_suites(request)})  # fmt: skip
-    return _measure(runs, Places(request.out, [one.spec.name for one in runs]), request.store, options_given)
+    with opened(ClusterChoice(request.cluster, request.workers)) as cluster:
+        runs = _runs(request, grid, cluster)
+        return _measure(runs, Places(request.out, [one.spec.name for one in runs]), request.store, options_given)
 
 
 def list_cells(request: BenchRequest) -> int:
@@ -112,7 +115,7 @@ def _of_suites(request: BenchRequest) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _runs(request: BenchRequest, grid: GridOptions) -> list[ExperimentRun]:
+def _runs(request: BenchRequest, grid: GridOptions, cluster: Cluster | None = None) -> list[ExperimentRun]:
     """The runs of the named experiments, with their chosen cells. Failure (status 2) if the options do not fit."""
     around = surroundings.chosen(toolchain=request.toolchain, malloc=request.malloc)
     of_suites = _of_suites(request)
@@ -127,7 +130,7 @@ def _runs(request: BenchRequest, grid: GridOptions) -> list[ExperimentRun]:
     counting = counting_of(ways, list(request.event), request.perf_control, taken)
     made = RunRequest(request.scale, request.rounds, request.seed, grid.shard,
                       Store(request.store) if request.store else None, memory_bytes(), counting,
-                      frozenset(chain(*around.values())))  # fmt: skip
+                      frozenset(chain(*around.values())), cluster, request.workers)  # fmt: skip
     under = [surrounded(e, **around) if isinstance(e, PublishedSpec) else e for e in specs]
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{request.litter:g}" if request.litter else ""

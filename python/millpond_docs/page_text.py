@@ -112,8 +112,7 @@ def links(text: str) -> list[Link]:
     whole = "\n".join(_without_code(shown.get(number, "")) for number in range(1, text.count("\n") + 2))
     for match in LINK.finditer(whole):
         line = whole.count("\n", 0, match.start()) + 1
-        label = text.splitlines()[line - 1] if "\n" in match["label"] else match["label"]
-        found.append(Link(line, label, match["target"], bool(match["image"])))
+        found.append(Link(line, " ".join(match["label"].split()), match["target"], bool(match["image"])))
     return found
 
 

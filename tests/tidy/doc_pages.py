@@ -37,8 +37,9 @@ def pages() -> list[Path]:
 
 
 def words_of(text: str) -> int:
-    """The number of words of a page, code and tables included, without marks of Markdown."""
-    return len(re.findall(r"\w[\w'’.-]*", re.sub(r"\]\([^)]*\)", "]", text)))
+    """The number of words that are read: those of texts and tables, without blocks of code and addresses of links."""
+    prose = "\n".join(line for _, line in page_text.prose_lines(text))
+    return len(re.findall(r"\w[\w'’.-]*", re.sub(r"\]\([^)]*\)", "]", prose)))
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,36 @@ def commands(path: Path) -> Iterator[ShownCommand]:
 
 
 def _lines(block: CodeBlock) -> Iterator[tuple[int, str]]:
-    """The lines of a block that hold a command; a line that ends in a backslash goes on."""
-    lines = re.sub(r"\\\n\s*", " ", block.text).splitlines()
-    for number, line in enumerate(lines, 1):
-        if block.language in SHELLS:
-            yield number, line.removeprefix("$ ")
-        elif block.language == "yaml" and (found := _IN_YAML.match(line)):
-            yield number, found[1]
-        elif block.language == "text" and line.startswith("$ "):
-            yield number, line.removeprefix("$ ")
+    """The lines of a block that hold a command. A backslash or an open quote continues a line; texts for a command's
+    standard input (`<< END`) are left out.
+    """
+    if block.language == "yaml":
+        found = (_IN_YAML.match(line) for line in block.text.splitlines())
+        yield from ((number, one[1]) for number, one in enumerate(found, 1) if one)
+        return
+    begin, whole, end = 0, "", ""
+    for number, line in enumerate(block.text.splitlines(), 1):
+        if end:
+            end = "" if line == end else end
+            continue
+        begin, whole = (begin, f"{whole}\n{line}") if whole else (number, line)
+        if whole.endswith("\\") or not _is_closed(whole):
+            whole = whole.removesuffix("\\")
+            continue
+        if here := re.search(r"<<\s*'?(\w+)'?$", whole):
+            end = here[1]
+        if block.language in SHELLS or (block.language == "text" and whole.startswith("$ ")):
+            yield begin, whole.removeprefix("$ ")
+        whole = ""
+
+
+def _is_closed(line: str) -> bool:
+    """True if no quote is open at the end."""
+    try:
+        shlex.split(line, comments=True)
+    except ValueError:
+        return False
+    return True
 
 
 def simple_commands(line: str) -> Iterator[list[str]]:

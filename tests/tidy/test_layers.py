@@ -156,7 +156,10 @@ def test_upward_includes_are_recognised() -> None:
 
 # The rooms of each package, the lowest first. The modules of a package that lie in no room stand above its rooms.
 ROOMS = {
-    "millpond": ("system", "statistics", "cells", "store", "rounds", "doctor", "advice", "report", "verbs", "commands"),
+    "millpond": (
+        "system", "statistics", "cells", "store", "rounds", "doctor", "cluster", "advice", "report", "verbs",
+        "commands",
+    ),
     "millpond_bench": (
         "programs", "accuracy", "experiments", "claims", "tables", "laboratory", "runs", "pages", "suites",
     ),

@@ -214,6 +214,8 @@ class Outcome:
     pools: tuple[PoolCounts, ...] = field(default=(), compare=False)
     absent: dict[str, str] = field(default_factory=dict, compare=False)
     kind: str = ""
+    machine: str = field(default="", compare=False)
+    checksum: str = field(default="", compare=False)
 
     @classmethod
     def failed(cls, cell: Cell, stage: str, number: int, status: str, why: str, signal: int = 0) -> Outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from millpond.cluster.cluster import ClusterChoice, opened
+from millpond.cluster.cluster_layouts import simulate_on_cluster
 from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.report.simulation_page import render
 from millpond.rounds.layouts import layout_of, simulate_layouts
@@ -23,8 +25,12 @@ def layout(request: LayoutRequest) -> int:
     layouts = [layout_of(word) for word in dict.fromkeys(request.layouts)]
     pages = places(request.out, "html")
     options = [*native_words(request), *(for_curves(request) if pages else [])]
-    with temporary_folder() as folder:
-        found = simulate_layouts(Path(request.trace), layouts, options, folder)
+    with opened(ClusterChoice(request.cluster, request.workers)) as cluster:
+        if cluster is None:
+            with temporary_folder() as folder:
+                found = simulate_layouts(Path(request.trace), layouts, options, folder)
+        else:
+            found = simulate_on_cluster(cluster, Path(request.trace), layouts, options)
     comparison = LayoutComparison(LAYOUTS_SCHEMA, tuple(NamedSimulation(name, one) for name, one in found))
     for page in pages:
         write_form(render(found), page)

@@ -11,9 +11,12 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cells.metrics import REPLAY_METRICS
 from millpond.cells.plans import read_all
+from millpond.cluster.cluster import Cluster, ClusterChoice, opened
+from millpond.cluster.cluster_rounds import run_on_cluster
+from millpond.cluster.replay_recipe import ReplayRecipe
 from millpond.commands.writing import prove_all, show_grid, write_documents
 from millpond.doctor.replay_error import NOT_VALIDATED, ReplayError, replay_error, widen
 from millpond.rounds.grids import GridOptions, forecast, notes_on_rounds, select
@@ -69,10 +72,12 @@ def replay(request: ReplayRequest) -> None:
         chosen = select(contenders, grid.filters)
         contenders = [c for c in contenders if c in chosen or c.contender in (RECORDED, NULL)]
     prove_all(request.out)
-    with temporary_folder() as folder:
+    with temporary_folder() as folder, opened(ClusterChoice(request.cluster, request.workers)) as cluster:
         accepted = ("--damaged",) if request.damaged else ()
         kept_in = Store(request.store) if request.store else None
-        run = ReplayRun(request.trace, contenders, folder, request.rounds, deadline, request.seed, kept_in, accepted)
+        run = ReplayRun(
+            request.trace, contenders, folder, request.rounds, deadline, request.seed, kept_in, accepted, cluster
+        )
         if grid.dry_run:
             show_grid(run.forecast(grid.shard), request.out)
             return
@@ -133,13 +138,15 @@ class ReplayRun:
     seed: int
     store: Store | None
     options: tuple[str, ...] = ()  # of the preparation
+    cluster: Cluster | None = None
 
     def __post_init__(self) -> None:
         self._runner = ReplayRunner(self.folder, self.seed, options=self.options)
 
     def _journal(self) -> Journal:
         subject = subject_of((str(self.trace.absolute()),), [native.find(REPLAY), self.trace])
-        return Journal(EXPERIMENT, (str(self.trace),), metrics=REPLAY_METRICS, seed=self.seed, subject=subject)
+        return Journal(EXPERIMENT, (str(self.trace),), metrics=REPLAY_METRICS, seed=self.seed, subject=subject,
+                       machine=self.cluster.machine if self.cluster else None)  # fmt: skip
 
     def forecast(self, shard: Shard) -> dict[str, Any]:
         """Forecasts the remaining rounds and their time, from one round on the recorded malloc. Stores nothing."""
@@ -162,13 +169,15 @@ class ReplayRun:
             self._runner.limit_seconds += 2 * summaries[0].span_seconds
         journal = self._journal()
         with logged(self.store, journal, resume=True) if self.store else nullcontext() as log:
-            outcomes = run_rounds(
-                self.cells,
-                self._runner,
-                ProgressReport(),
-                RoundsRequest(stage=STAGE, rounds=self.rounds, deadline=self.deadline, seed=self.seed, shard=shard),
-                memory=log,
+            request = RoundsRequest(
+                stage=STAGE, rounds=self.rounds, deadline=self.deadline, seed=self.seed, shard=shard
             )
+            if self.cluster is not None:
+                outcomes = run_on_cluster(
+                    self.cluster, self.cells, self._recipe(), ProgressReport(), request, is_measured=True, memory=log
+                )
+            else:
+                outcomes = run_rounds(self.cells, self._runner, ProgressReport(), request, memory=log)
         result = self._document(summaries[0], outcomes, self._notes(outcomes, summaries, shard))
         if diffusion:
             points = {c.name: self._runner.diffusion(c, diffusion) for c in self.cells if c.contender != NULL}
@@ -176,6 +185,11 @@ class ReplayRun:
         if self.store is not None:
             self.store.write_document(EXPERIMENT, journal.run, result.to_json())
         return result
+
+    def _recipe(self) -> ReplayRecipe:
+        libraries = (cell.contender.path for cell in self.cells if isinstance(cell.contender, Malloc))
+        files = (self.trace.absolute(), *filter(None, libraries))
+        return ReplayRecipe(files, self.seed, self._runner.limit_seconds or _PATIENCE_SECONDS, self.options)
 
     def _notes(self, outcomes: list[Outcome], summaries: list[ReplayedTrace], shard: Shard) -> list[str]:
         notes = notes_on_rounds(measured_rounds(outcomes), self.rounds, shard)
@@ -197,7 +211,7 @@ class ReplayRun:
         units = REPLAY_METRICS.units
         return ReplayResult(
             trace=replace(trace, path=str(self.trace)),
-            machine=str(machine.this_machine()),
+            machine=str(self.cluster.machine if self.cluster else machine.this_machine()),
             order=dict(recorded.parameters)["order"],
             paced=PACED in recorded.parameters,
             assumes=TOUCH,

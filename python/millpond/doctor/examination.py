@@ -86,7 +86,7 @@ def examine(store: Path, listener: Listener, rounds: int = NOISE_ROUNDS, seed: i
                 Ability.unless("preload", _preload(folder)), Ability.unless("record", _recording(folder)), *ptrace,
             ),
             store=store_facts(store),
-            noise=_noise(folder, listener, rounds, seed),
+            noise=noise_facts(folder, listener, rounds, seed),
         )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def store_facts(store: Path) -> StoreFacts:
     return StoreFacts(str(store), store.is_dir(), why is None, why, free, temporary)
 
 
-def _noise(folder: Path, listener: Listener, rounds: int, seed: int) -> NoiseFacts:
+def noise_facts(folder: Path, listener: Listener, rounds: int, seed: int) -> NoiseFacts:
     """Measures two equal contenders over a fixed piece of work; without rounds, returns why."""
     try:
         cells = twins((str(native.find(PROBE)), "--spin", str(SPIN_STEPS)))

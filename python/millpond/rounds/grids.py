@@ -135,7 +135,7 @@ def text_of(grid: dict[str, Any]) -> str:
         seconds = seconds_text(grid["estimated_seconds"])
         lines.append(
             f"{plural(grid['rounds'], 'round')}{part}: {plural(grid['runs'], 'run')}{stored}, about {seconds} "
-            f"(from {grid['estimated_from']}){_memory_text(grid)}"
+            f"(from {grid['estimated_from']}){_memory_text(grid)}{_workers_text(grid)}"
         )
     return "\n".join(lines)
 
@@ -147,6 +147,15 @@ def _needs_text(cell: Mapping[str, Any]) -> str:
     simulated = f", and {cell['simulated_runs']} under callgrind" if cell.get("simulated_runs") else ""
     memory = f", {bytes_text(cell['bytes'])}" if "bytes" in cell else ""
     return f" of {seconds_text(cell['seconds'])}{memory}{simulated}" if "seconds" in cell else ""
+
+
+def _workers_text(grid: Mapping[str, Any]) -> str:
+    """The time on a number of workers, and the share of it in which they work."""
+    if not grid.get("cluster_seconds"):
+        return ""
+    used = grid["estimated_seconds"] / grid["workers"] / grid["cluster_seconds"]
+    seconds = seconds_text(grid["cluster_seconds"])
+    return f"; on {plural(grid['workers'], 'worker')} about {seconds}, of which they work {100 * used:.0f} %"
 
 
 def _memory_text(grid: Mapping[str, Any]) -> str:

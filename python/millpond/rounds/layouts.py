@@ -134,6 +134,13 @@ def simulate_layouts(
     return found
 
 
+def simulate_layout(recording: Path, layout: Layout, options: Sequence[str], folder: Path) -> Simulation:
+    """The simulation of one layout, with a script of its own, in `folder`."""
+    accepted = [word for word in options if word == _DAMAGED]
+    played = write_script(recording, folder, [*layout.pools, *accepted]).play(layout)
+    return simulate_recording(recording, [*options, "--played", str(played)], folder)
+
+
 def simulate_recording(recording: Path, options: Sequence[str], folder: Path) -> Simulation:
     """The result of millpond-simulate for a recording; `options` are its own."""
     out = folder / "simulation.json"

@@ -24,7 +24,7 @@ from millpond.cells.plans import Plan
 from millpond.system.any_bytes import kept
 from millpond.system.clock import utc_now
 from millpond.system.input_file import parse_json
-from millpond.system.machine import this_machine
+from millpond.system.machine import Machine, this_machine
 from millpond.system.records import NULL, Record
 
 SCHEMA = "millpond.observation/2"
@@ -136,7 +136,7 @@ class Journal:
 
     `metrics`: the metrics of an outcome's rows. `seed` and `subject` (what was measured: see `round_log.subject_of`)
     hold for the whole run; a later run with the same may continue this one. `programs`: if the cells use several
-    programs.
+    programs. `machine`: the machine whose rounds these are; this one if it is not given.
     """
 
     def __init__(
@@ -149,6 +149,7 @@ class Journal:
         seed: int | None = None,
         subject: str = "",
         programs: Programs | None = None,
+        machine: Machine | None = None,
     ) -> None:
         stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S")
         self.run = f"{stamp}-{secrets.token_hex(4)}"
@@ -160,11 +161,12 @@ class Journal:
         self._seed = seed
         self._subject = subject
         self.programs = programs
+        self._machine = machine or this_machine()
         self._ids: dict[tuple[str, str, str], list[str]] = {}
 
     def about(self) -> RunFacts:
         """The facts about the run as a whole."""
-        machine = this_machine()
+        machine = self._machine
         return RunFacts(
             self.run, self._experiment, self._workload, str(machine), machine.fingerprint, __version__, self._seed,
             self._subject,
@@ -175,7 +177,7 @@ class Journal:
         return {
             "schema": schema,
             "run": self.run,
-            "machine": str(this_machine()),
+            "machine": str(self._machine),
             "version": __version__,
             "time_utc": utc_now(),
         }
@@ -188,8 +190,9 @@ class Journal:
         Of their parameters only `parameters` are kept.
         """
         earlier = Journal(
-            self._experiment, [self._workload], self._compiler, metrics=self._metrics, programs=self.programs
-        )
+            self._experiment, [self._workload], self._compiler, metrics=self._metrics, programs=self.programs,
+            machine=self._machine,
+        )  # fmt: skip
         earlier.add_outcomes(outcome for outcome in outcomes if outcome.time_utc < began)
         return [
             {**row.to_json(), "parameters": {k: v for k, v in json.loads(row.parameters).items() if k in parameters}}
@@ -215,7 +218,7 @@ class Journal:
             subsystem=cell.plan.alone if cell.plan else None,
             stage=outcome.stage,
             heap_state=heap_state(cell),
-            page_policy="huge" if cell.contender.name == "shared_huge" else this_machine().page_policy,
+            page_policy="huge" if cell.contender.name == "shared_huge" else self._machine.page_policy,
             pass_="warm" if declared.is_warm(metric) else "cold",
             metric=metric,
             unit=unit,
@@ -228,6 +231,7 @@ class Journal:
             round=outcome.round,
             program=self.programs.identity_of(cell) if self.programs else None,
             compiler=self.programs.compiler_of(cell) if self.programs else self._compiler,
+            machine=outcome.machine or str(self._machine),
             time_utc=outcome.time_utc,
         )
         if outcome.round > 0 and outcome.status == "ok" and value is not None:
@@ -242,7 +246,8 @@ class Journal:
             parameters="{}",
             subsystem=subsystem,
             heap_state="fresh",
-            page_policy=this_machine().page_policy,
+            page_policy=self._machine.page_policy,
+            machine=str(self._machine),
             pass_="cold",
             metric=metric,
             unit=unit,
@@ -258,7 +263,7 @@ class Journal:
     def _add(self, **columns: Any) -> Observation:
         row = Observation(
             id=f"{self.run}:{len(self.rows):06d}", run=self.run, experiment=self._experiment,
-            machine=str(this_machine()), version=__version__, **columns,
+            version=__version__, **columns,
         )  # fmt: skip
         self.rows.append(row)
         return row

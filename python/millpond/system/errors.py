@@ -30,6 +30,10 @@ class Failure(Exception):
         self.status = status
         self.message = message
 
+    def __reduce__(self) -> tuple[type[Failure], tuple[Status, str]]:
+        """Pickles both parts, for a failure in another process."""
+        return Failure, (self.status, self.message)
+
 
 class ProgramExit(Exception):
     """The program under test has ended, and this process must end in the same way.

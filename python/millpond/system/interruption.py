@@ -37,6 +37,11 @@ def note_kept(what: str) -> None:
     _kept.append(what)
 
 
+def kept_text() -> str:
+    """What was kept so far; empty for nothing."""
+    return "; ".join(_kept)
+
+
 def line_of(number: int) -> str:
     """The line to print for an interruption by that signal."""
-    return f"stopped by {signal.Signals(number).name}; " + ("; ".join(_kept) if _kept else "no results were kept")
+    return f"stopped by {signal.Signals(number).name}; {kept_text() or 'no results were kept'}"

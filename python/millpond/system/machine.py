@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,13 @@ class Machine:
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits, equal for equal machines."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def kind(self) -> str:
+        """Twelve hexadecimal digits, equal for machines whose measurements may be compared: memory counts in whole
+        GiB.
+        """
+        return replace(self, memory_bytes=round(self.memory_bytes / 2**30) << 30).fingerprint
 
     def __str__(self) -> str:
         return (

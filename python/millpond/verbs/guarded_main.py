@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from millpond.system.errors import Failure, ProgramExit, Status
-from millpond.system.interruption import Interruption, line_of, watch_signals
+from millpond.system.interruption import Interruption, kept_text, line_of, watch_signals
 
 
 def command_line(argv: list[str] | None, run: Callable[[list[str]], int]) -> int:
@@ -35,7 +35,7 @@ def guarded(action: Callable[[], int]) -> int:
         return action()
     except Failure as failure:
         if failure.message:
-            print(f"millpond: {failure.message}", file=sys.stderr)
+            print(f"millpond: {'; '.join(filter(None, (failure.message, kept_text())))}", file=sys.stderr)
         return failure.status
     except ProgramExit as ended:
         return end_as(ended.exit_status, ended.signal)

@@ -68,6 +68,16 @@ def shard_option() -> Any:
     return option("--shard", "I/N", "Run part I of N; each part may run on another machine.", is_expert=True)
 
 
+def cluster_option() -> Any:
+    text = "Run on the Dask cluster whose scheduler has this address, such as tcp://HOST:8786."
+    return option("--cluster", "ADDRESS", text, is_expert=True)
+
+
+def workers_option() -> Any:
+    text = "Run on N worker processes of this machine, by Dask."
+    return option("--workers", "N", text, kind=count(1), is_expert=True)
+
+
 def prepare_option() -> Any:
     return option("--prepare", "COMMAND", "Shell command to run before each run; it is not measured.", is_expert=True)
 

@@ -11,6 +11,7 @@ from millpond.verbs.option import flag, option, positional, program
 from millpond.verbs.shared_options import (
     budget_option,
     cells_option,
+    cluster_option,
     damaged_flag,
     debug_dir_option,
     dry_run_flag,
@@ -22,6 +23,7 @@ from millpond.verbs.shared_options import (
     shard_option,
     sysroot_option,
     with_choices,
+    workers_option,
 )
 from millpond.verbs.values import Output, count, number, one_of, size
 
@@ -154,6 +156,8 @@ class ReplayRequest:
     dry_run: bool = dry_run_flag()
     cells: tuple[str, ...] = cells_option()
     shard: str | None = shard_option()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     damaged: bool = damaged_flag()
 
 
@@ -252,4 +256,6 @@ class LayoutRequest:
     latencies: str | None = _latencies()
     extras: tuple[str, ...] = _counted()
     settings: tuple[tuple[str, str], ...] = _times()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     damaged: bool = damaged_flag()

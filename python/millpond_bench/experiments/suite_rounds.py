@@ -29,7 +29,6 @@ from millpond_bench.experiments import window_counters
 from millpond_bench.experiments.bench_document import SuiteRecord
 from millpond_bench.experiments.surroundings import Surroundings, said
 from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest, WindowCounter
-from millpond_bench.programs.checksums import Checksums
 
 Schema = Literal["millpond.suite/2"]
 SCHEMA: Schema = "millpond.suite/2"
@@ -230,7 +229,6 @@ class SuiteRunner:
         self._seconds = seconds
         self._launch = launch
         self._padding = Padding(seed)
-        self._checksums = Checksums()
 
     def run(self, cell: Cell, stage: str, number: int) -> Outcome:
         """Runs one round. Raises `Failure` if the suite rejects the request; a crash or time-out is reported as
@@ -240,7 +238,7 @@ class SuiteRunner:
             return Outcome.failed(cell, stage, number, "refused", self._refused[cell])
         if self._launch(cell).counted_functions:
             return self._instructions(cell, stage, number)
-        patience = max(_LEAST_PATIENCE_SECONDS, _SLOWER * self._seconds.get(cell, 0.0))
+        patience = self.patience_seconds(self._seconds.get(cell, 0.0))
         argv = [*self._launch(cell).limited, *self.argv(cell), *self._counting.words]
         done = self._start(argv, cell, patience)
         if dead := killed(cell, stage, number, done, patience):
@@ -249,9 +247,10 @@ class SuiteRunner:
         self._launch(cell).around.confirm(self._program, printed.malloc or "")
         return self._outcome(cell, stage, number, printed)
 
-    def without_other_work(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """The outcomes, with `killed` for contenders whose checksum differs from most of those at the same point."""
-        return self._checksums.without_other_work(outcomes)
+    @staticmethod
+    def patience_seconds(expected_seconds: float) -> float:
+        """The time limit of a process that is expected to take so long."""
+        return max(_LEAST_PATIENCE_SECONDS, _SLOWER * expected_seconds)
 
     def argv(self, cell: Cell) -> list[str]:
         """The command line of a round, without the counters."""
@@ -296,12 +295,11 @@ class SuiteRunner:
             return Outcome.failed(cell, stage, number, _BAD_ALLOC, "ran out of memory")
         if status != "ok":
             return Outcome.failed(cell, stage, number, "killed", status)
-        if printed.checksum is not None:
-            self._checksums.add(cell, str(printed.checksum))
         units = self._metrics.units
         values = {n: v for n, v in printed.metrics.items() if v is not None and n.partition(":")[0] in units}
         counted, absent = window_counters.read(printed.counters or {})
-        return Outcome(cell, stage, number, values | counted, absent=absent)
+        checksum = "" if printed.checksum is None else str(printed.checksum)
+        return Outcome(cell, stage, number, values | counted, absent=absent, checksum=checksum)
 
 
 def _decoded(kind: type[Kind], done: native.ProgramOutput) -> Kind | None:

@@ -92,7 +92,7 @@ def identity_of(cell: Cell) -> str:
     try:
         files = [native.find(CAPTURE), native.find(SIMULATE), *filter(None, [layout_of(cell.contender.name).library])]
         tool = native.libraries(CAPTURE) / "valgrind" / "millpond-amd64-linux"
-        program = _require(cell)
+        program = program_path(cell)
     except Failure:
         return ""
     return subject_of([program, *map(str, files)], [tool, *files])
@@ -116,7 +116,7 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
         return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
 
 
-def _require(cell: Cell) -> str:
+def program_path(cell: Cell) -> str:
     """The path of a cell's program. Failure (4) if it is not installed."""
     return require_program(PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable, PURPOSE)
 
@@ -310,7 +310,7 @@ def lacking(cells: list[Cell]) -> dict[Cell, str]:
     for cell in cells:
         try:
             layout_of(cell.contender.name)
-            _require(cell)
+            program_path(cell)
         except Failure as failure:
             first = first or failure
             missing[cell] = failure.message

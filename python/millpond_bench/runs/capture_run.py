@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
+from millpond.cluster.shipment import Shipment
+from millpond.cluster.worker_station import Workplace
 from millpond.rounds.interleaved_rounds import Runner
 from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import logged
@@ -38,6 +40,31 @@ from millpond_bench.runs.published_run import PublishedRun
 
 Values = Mapping[str, float]
 _JOURNAL = "grunwald1993.captures"
+_NATIVE = ("millpond-references", "millpond-simulate", "millpond-characterise", "millpond-probe")
+_LIMIT_SECONDS = 3 * 3600.0
+
+
+@dataclass(frozen=True)
+class CaptureRecipe:
+    """Makes a runner of captures on a worker, which makes the inputs there. `programs`: of the system, which run.
+
+    `kind`: the class of the runner, as in `CaptureSpec`.
+    """
+
+    kind: Callable[[Path, Path], Runner]
+    programs: tuple[Path, ...]
+
+    def shipment(self) -> Shipment:
+        """The capturing tool with its library, and what reads its traces."""
+        return Shipment.of(_NATIVE, system=self.programs, with_libraries=True)
+
+    def limit_seconds(self, cell: Cell) -> float:
+        return _LIMIT_SECONDS
+
+    def runner(self, place: Workplace) -> Runner:
+        inputs = place.folder / "inputs"
+        inputs.mkdir(exist_ok=True)
+        return self.kind(place.folder, inputs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +118,11 @@ class CaptureRun(PublishedRun):
         store.prepare()
         with temporary_folder() as folder, logged(store, self.journal, resume=True) as log:
             runner = self.spec.runner(folder, (PLACE / "inputs").resolve())
-            self.outcomes = self.run_cells(runner, log, self.cells)
+            self.outcomes = self.run_cells(runner, self._recipe(), log, self.cells)
+
+    def _recipe(self) -> CaptureRecipe:
+        programs = {Path(grunwald1993_captures.program_path(cell)).resolve() for cell in self.cells}
+        return CaptureRecipe(self.spec.runner, tuple(sorted(programs)))
 
     @cached_property
     def results(self) -> PublishedTable:

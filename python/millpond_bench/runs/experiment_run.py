@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
+from millpond.cluster.cluster import Cluster
+from millpond.cluster.cluster_rounds import run_on_cluster
+from millpond.cluster.dispatch import OVERHEAD_SECONDS, Dispatch, simulated_seconds
+from millpond.cluster.worker_station import RunnerRecipe
 from millpond.rounds.grids import forecast, notes_on_rounds
 from millpond.rounds.interleaved_rounds import WHOLE, RoundsRequest, Runner, Shard, Work, measured_rounds, run_rounds
 from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import RoundLog, logged_anyway, subject_of
 from millpond.store.store import Store
-from millpond.system import output
-from millpond.system.arguments import STDOUT
 from millpond.system.clock import utc_now
 from millpond.system.machine import this_machine
 from millpond.system.machine_facts import memory_limit
@@ -32,8 +34,6 @@ from millpond.system.wording import plural
 from millpond_bench.claims.claims import Verdict
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.bench_document import (
-    SCHEMA,
-    BenchDocument,
     ExperimentRecord,
     ObservationRow,
     Peer,
@@ -44,7 +44,9 @@ from millpond_bench.experiments.result_table import ResultRow
 from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner
 from millpond_bench.experiments.window_counters import UNCOUNTED, CounterRequest
+from millpond_bench.programs.checksums import without_other_work
 from millpond_bench.programs.counted_rounds import run_counted
+from millpond_bench.runs.suite_recipe import SuiteRecipe
 
 STAGE = "bench"
 PLACE = Path("results/bench")
@@ -63,7 +65,8 @@ class RunRequest:
     """The user's request for a run, the same for all experiments. `rounds`: replaces the scale's own number.
 
     `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: if one of
-    them is missing, nothing is measured.
+    them is missing, nothing is measured. `cluster`: runs the rounds; this machine does without one. `workers`:
+    their number in a forecast.
     """
 
     scale: str
@@ -74,6 +77,8 @@ class RunRequest:
     room_bytes: int
     counting: CounterRequest = UNCOUNTED
     named: frozenset[str] = frozenset()
+    cluster: Cluster | None = None
+    workers: int | None = None
 
     def rounds_of(self, spec: ExperimentSpec) -> int:
         return self.rounds or at_scale(spec.rounds, self.scale)
@@ -122,15 +127,28 @@ class ExperimentRun(ABC):
             found.setdefault(self.rounds_of(cell), []).append(cell)
         return sorted(found.items(), reverse=True)
 
-    def run_cells(self, runner: Runner, log: RoundLog, cells: Sequence[Cell]) -> list[Outcome]:
-        """The rounds of these cells, in one run for each number of rounds."""
-        run = run_rounds if self.paired else run_counted
+    def run_cells(
+        self, runner: Runner, recipe: RunnerRecipe | None, log: RoundLog, cells: Sequence[Cell]
+    ) -> list[Outcome]:
+        """The rounds of these cells, in one run for each number of rounds: on the cluster if there is one and a recipe,
+        otherwise by `runner`.
+        """
         wanted = RoundsRequest(stage=STAGE, rounds=0, seed=self.request.seed, warm_up=False, shard=self.request.shard)
-        return [
-            outcome
-            for rounds, own in self.passes(cells)
-            for outcome in run(own, runner, _NamedProgress(self.spec.name), replace(wanted, rounds=rounds), memory=log)
-        ]
+        outcomes: list[Outcome] = []
+        for rounds, own in self.passes(cells):
+            request, progress = replace(wanted, rounds=rounds), _NamedProgress(self.spec.name)
+            if self.request.cluster is not None and recipe is not None:
+                outcomes += run_on_cluster(
+                    self.request.cluster, own, recipe, progress, request, is_measured=self.paired, memory=log,
+                    seconds_of=self._expected_seconds,
+                )  # fmt: skip
+            else:
+                run = run_rounds if self.paired else run_counted
+                outcomes += run(own, runner, progress, request, memory=log)
+        return outcomes
+
+    def _expected_seconds(self, cell: Cell) -> float:
+        return 0.0 if cell in self.refused or cell not in self.needs else self.needs[cell].seconds
 
     def earlier_rounds(self) -> RoundLog | None:
         """The store's log of earlier rounds."""
@@ -155,8 +173,19 @@ class ExperimentRun(ABC):
             row["runs"] = 0 if cell in self.refused else row["runs"]
         most = max((need.bytes for cell, need in self.needs.items() if cell not in self.refused), default=0)
         summed = {key: sum(grid[key] for grid in found) for key in ("stored_runs", "estimated_seconds")}
+        if self.request.workers:
+            summed |= {"workers": self.request.workers, "cluster_seconds": self._cluster_seconds(log, seconds)}
         return {**found[0], "cells": rows, **summed, "runs": sum(row["runs"] for row in rows),
                 **({"bytes": most} if most else {})}  # fmt: skip
+
+    def _cluster_seconds(self, log: RoundLog | None, seconds: Mapping[Cell, float]) -> float:
+        """The time of all rounds on that many workers, simulated with the rule by which a cluster gets them."""
+        total = 0.0
+        for rounds, cells in self.passes(self.cells):
+            work = Work.of(cells, stage=STAGE, rounds=rounds, shard=self.request.shard, memory=log, paired=self.paired)
+            dispatch = Dispatch(work, range(1, rounds + 1), self.request.seed, seconds.__getitem__)
+            total += simulated_seconds(dispatch, self.request.workers or 1, seconds.__getitem__, OVERHEAD_SECONDS)
+        return total
 
     @property
     def bars(self) -> list[Verdict]:
@@ -271,16 +300,20 @@ class SuiteRun(ExperimentRun):
             spec.name, ("millpond", "bench", spec.name), metrics=spec.metrics, seed=self.request.seed,
             subject=subject_of([spec.suite, *self.request.counting.subject]),
             programs=Programs(self.built_by, lambda cell: identity(self.launch(cell).around)),
+            machine=self.request.cluster.machine if self.request.cluster else None,
         )  # fmt: skip
 
     def measure(self) -> None:
         request, seconds = self.request, {cell: need.seconds for cell, need in self.needs.items()}
         runner = SuiteRunner(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
                              request.room_bytes, counting=request.counting, launch=self.launch)  # fmt: skip
+        recipe = SuiteRecipe(self.spec.suite, self.spec.metrics, request.seed, self.refused, seconds,
+                             request.room_bytes, request.counting,
+                             {cell: self.launch(cell) for cell in self.cells})  # fmt: skip
         with logged_anyway(request.store, self.journal) as log:
-            outcomes = self.run_cells(runner, log, self.cells)
+            outcomes = self.run_cells(runner, recipe, log, self.cells)
             outcomes += self.more_rounds(runner, outcomes, log)
-        self.outcomes = runner.without_other_work(outcomes)
+        self.outcomes = without_other_work(outcomes)
 
     def more_rounds(self, runner: SuiteRunner, outcomes: Sequence[Outcome], log: RoundLog) -> list[Outcome]:
         """Runs rounds of another kind, after those of all cells."""
@@ -296,32 +329,3 @@ class _NamedProgress(ProgressReport):
 
     def begin(self, what: str, total: int) -> None:
         super().begin(f"{self._name} {what}", total)
-
-
-def document(runs: Sequence[ExperimentRun]) -> BenchDocument:
-    """The document ("millpond.bench/1") of one experiment or several."""
-    return BenchDocument(
-        **runs[0].journal.head(SCHEMA),
-        seed=runs[0].request.seed,
-        experiments=tuple(run.record() for run in runs),
-        peers=tuple(peer for run in runs for peer in run.peers),
-        notes=tuple(note for run in runs for note in run.notes),
-        bars=tuple(bar.bar_record() for run in runs for bar in run.bars),
-        claims=tuple(claim.claim_record() for run in runs for claim in run.claims),
-        summary=tuple(row for run in runs for row in run.summary()),
-        observations=tuple(row for run in runs for row in run.observations()),
-    )
-
-
-def write(document: BenchDocument, target: str) -> None:
-    """Writes the document whole or not at all: indented for a reader, but one line for each of its many
-    observations.
-    """
-    data = document.to_json()
-    head = output.json_text({**data, "observations": []}).rstrip().removesuffix("[]\n}")
-    rows = ",\n".join(output.json_text(row, compact=True).rstrip() for row in data["observations"])
-    text = f"{head}[\n{rows}\n]\n}}\n" if rows else f"{head}[]\n}}\n"
-    if target == STDOUT:
-        output.print_bytes(text.encode())
-    else:
-        output.write_bytes(Path(target), text.encode())

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Simulates a recording on other allocators on a cluster: one layout a call, on any worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from millpond.cluster.cluster import Cluster
+from millpond.cluster.cluster_executor import ClusterExecutor
+from millpond.cluster.shipment import Shipment
+from millpond.cluster.worker_station import Workplace
+from millpond.rounds.layouts import (
+    CAPTURE,
+    LAYOUT,
+    PLAYER,
+    RECORDED,
+    SIMULATE,
+    Layout,
+    simulate_layout,
+    simulate_recording,
+)
+from millpond.rounds.simulation_data import Simulation
+from millpond.system.temporary import temporary_folder
+
+
+def simulate_on_cluster(
+    cluster: Cluster, recording: Path, layouts: Sequence[Layout], options: Sequence[str]
+) -> list[tuple[str, Simulation]]:
+    """The results of `layouts.simulate_layouts`. Failure: that of a call; or status 4 if no worker can serve."""
+    plans = [Path(word) for layout in layouts for word in layout.pools if Path(word).is_file()]
+    libraries = [layout.library for layout in layouts if layout.library is not None]
+    shipment = Shipment.of((LAYOUT, PLAYER, CAPTURE, SIMULATE), [recording, *plans, *libraries], with_libraries=True)
+    with ClusterExecutor(cluster, shipment) as executor:
+        whole = executor.submit(_recorded, str(recording.absolute()), list(options))
+        calls = [executor.submit(_on_layout, str(recording.absolute()), layout, list(options)) for layout in layouts]
+        return [
+            (RECORDED, whole.result()),
+            *((layout.name, call.result()) for layout, call in zip(layouts, calls, strict=True)),
+        ]
+
+
+def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulation:
+    with temporary_folder(place.folder) as folder:
+        return simulate_recording(place.located(recording), options, folder)
+
+
+def _on_layout(place: Workplace, recording: str, layout: Layout, options: list[str]) -> Simulation:
+    library = place.located(layout.library) if layout.library is not None else None
+    pools = tuple(str(place.located(word)) if Path(word).is_file() else word for word in layout.pools)
+    with temporary_folder(place.folder) as folder:
+        here = replace(layout, library=library, pools=pools)
+        return simulate_layout(place.located(recording), here, options, folder)
