@@ -136,7 +136,7 @@ def test_pictures_have_a_text_and_a_maker() -> None:
     }
     kept = [path for path in repository.files() if path.parts[0] == "docs" and path.suffix in (".png", ".svg")]
     assert {path.as_posix() for path in kept} == shown
-    assert not [str(path) for path in kept if path.stem.removeprefix("terminal_") not in scripts]
+    assert not [str(path) for path in kept if f'"{path.stem.removeprefix("terminal_")}"' not in scripts]
 
 
 def test_generated_pages_have_a_page_for_each_thing() -> None:
