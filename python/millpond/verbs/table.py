@@ -54,7 +54,7 @@ ADVISE = Verb(
         ("results/PROGRAM.plan.json", "the plan that was better than no change; next to the first file of -o"),
         _STORED,
     ),
-    environment=("CXX", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", *_RUNS),
+    environment=("DEBUGINFOD_URLS", "LD_LIBRARY_PATH", *_RUNS),
 )  # fmt: skip
 
 VERBS = (
