@@ -119,7 +119,7 @@ VERBS = (
             _LIST, renamed("--blocks", "--set blocks="), renamed("--trace", "--set blocks="),
             renamed("--fraction", "--set fraction="),
         ),
-        environment=("LD_LIBRARY_PATH", *_RUNS),
+        environment=_RUNS,
     ),
     Verb(
         ("doctor",), of_programs.DoctorRequest, "millpond.commands.doctor:doctor",
