@@ -27,7 +27,8 @@ pytestmark = [
 SCREENS = [(1280, 800, "light"), (1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark")]
 # One page of each kind, and those with the widest tables and code.
 PAGES = (
-    "index", "questions", "search", "reference/cli/millpond-advise", "reference/library/index",
+    "index", "questions", "search", "tutorial/first_advice", "how_to/choosing_an_allocator",
+    "reference/cli/millpond-advise", "reference/library/index",
     "reference/library/local/multipool", "reference/schemas/millpond.plan.1", "reference/limits",
     "explanation/other_tools", "results/p0089", "project/changelog",
 )  # fmt: skip
