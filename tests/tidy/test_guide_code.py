@@ -55,9 +55,24 @@ def test_code_in_tables_is_found() -> None:
 def test_code_in_tables_compiles() -> None:
     lines = [f'#line 1 "{path}"\n{statement(code)}' for path in GUIDES for code in code_cells(repository.text(path))]
     source = (
-        "#include <bits/stdc++.h>\n#include <millpond/millpond.hpp>\nvoid shown() {" + KNOWN + "\n".join(lines) + "\n}\n"
+        "#include <bits/stdc++.h>\n#include <millpond/millpond.hpp>\nvoid shown() {"
+        + KNOWN
+        + "\n".join(lines)
+        + "\n}\n"
     )
-    command = ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-I", "include", "-x", "c++", "-"]
+    command = [
+        "g++",
+        "-std=c++20",
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Wno-unused",
+        "-I",
+        "include",
+        "-x",
+        "c++",
+        "-",
+    ]
     done = subprocess.run(
         command, input=source, cwd=repository.ROOT, capture_output=True, text=True, check=False
     )  # fmt: skip
