@@ -3,8 +3,10 @@
 #pragma once
 
 #include "block/chunk_cache.hpp"
+#include "block/file_region.hpp"
 #include "block/fixed_buffer.hpp"
 #include "block/new_delete.hpp"
+#include "block/numa_region.hpp"
 #include "block/region.hpp"
 #include "block/reservation.hpp"
 #include "block/source_ref.hpp"

@@ -3,5 +3,7 @@
 #pragma once
 
 #include "os/faults.hpp"
+#include "os/file_pages.hpp"
+#include "os/numa_pages.hpp"
 #include "os/optional_calls.hpp"
 #include "os/pages.hpp"

@@ -40,9 +40,10 @@ class BenchRequest:
         choices=SCALES,
     )  # fmt: skip
     out: tuple[Output, ...] = outputs(
-        "Write the results (.json), a page (.html), or every round as Google Benchmark JSON (.google.json); may be "
-        "repeated. Default: results/bench/NAME.json and NAME.html.",
-        {".json": "json", ".html": "html", ".google.json": "google"},
+        "Write the results (.json), a page (.html), every round as Google Benchmark JSON (.google.json), or the "
+        "verdicts for other people (.contribution.json); may be repeated. Default: results/bench/NAME.json and "
+        "NAME.html.",
+        {".json": "json", ".html": "html", ".google.json": "google", ".contribution.json": "contribution"},
     )  # fmt: skip
     store: Path | None = option("--store", "DIR", "Store the observations of all rounds here.", kind=Path)
     cells: tuple[str, ...] = option(

@@ -10,7 +10,6 @@ Experiments are data (`suites/p0089.py` and others), and so are their statements
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,12 +20,13 @@ from typing import Any
 from millpond.cells.cell import Cell
 from millpond.cluster.cluster import Cluster, ClusterChoice, opened
 from millpond.rounds.grids import GridOptions, listing, select, show_all
+from millpond.rounds.interleaved_rounds import WHOLE
 from millpond.store.store import Store
 from millpond.system import output
 from millpond.system.arguments import options_text
-from millpond.system.errors import Failure, Status, cannot_write
+from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
-from millpond.verbs.values import STDOUT, Output, places, takes_stdout
+from millpond.verbs.values import Output, places
 from millpond_bench.bench_verbs import BenchRequest, ValidateRequest
 from millpond_bench.experiments import surroundings
 from millpond_bench.experiments.comparisons import ComparisonSpec
@@ -36,11 +36,11 @@ from millpond_bench.experiments.experiment_data import ExperimentData, Parameter
 from millpond_bench.experiments.settings import values_set
 from millpond_bench.experiments.window_counters import Counters
 from millpond_bench.pages import kept_results
+from millpond_bench.pages.result_places import Places
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.comparison_run import ComparisonRun
-from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest, memory_bytes
+from millpond_bench.runs.experiment_run import ExperimentRun, RunRequest, memory_bytes
 from millpond_bench.runs.published_run import PublishedRun, cells_of, counted_cells, judge_together
-from millpond_bench.runs.run_document import document, write
 from millpond_bench.runs.steps_run import StepsRun, StepsSpec
 from millpond_bench.suites.every_experiment import EXPERIMENTS, PUBLISHED
 
@@ -61,6 +61,12 @@ def run(request: BenchRequest) -> int:
     options_given = None if request.cells or request.litter else options_text(
         {"--scale": request.scale, "--rounds": request.rounds, "--seed": request.seed, "--event": list(request.event),
          **_of_suites(request)})  # fmt: skip
+    if places(request.out, "contribution") and (options_given is None or grid.shard != WHOLE):
+        raise Failure(
+            Status.USAGE,
+            "a contribution has the verdicts of whole experiments on a fresh heap: leave out --cells, --litter and "
+            "--shard, or the contribution",
+        )
     with opened(ClusterChoice(request.cluster, request.workers)) as cluster:
         runs = _runs(request, grid, cluster)
         return _measure(runs, Places(request.out, [one.spec.name for one in runs]), request.store, options_given)
@@ -119,10 +125,12 @@ def _runs(request: BenchRequest, grid: GridOptions, cluster: Cluster | None = No
     """The runs of the named experiments, with their chosen cells. Failure (status 2) if the options do not fit."""
     around = surroundings.chosen(toolchain=request.toolchain, malloc=request.malloc)
     of_suites = _of_suites(request)
-    google = places(request.out, "google")
+    google, contributed = places(request.out, "google"), places(request.out, "contribution")
     specs = drop_capture_experiments(named(request.experiments), of_suites)
     require_options(
-        specs, {"--peer": list(request.peer), "--sizes": list(request.sizes)}, {**of_suites, "-o google:FILE": google}
+        specs,
+        {"--peer": list(request.peer), "--sizes": list(request.sizes)},
+        {**of_suites, "-o google:FILE": google, "-o contribution:FILE": contributed},
     )
     around |= values_set(list(request.settings), specs)
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
@@ -172,6 +180,7 @@ def _measure(runs: Sequence[ExperimentRun], writer: Places, store: Path | None, 
         for run in together:
             write_one(run)
     writer.write_all(runs)
+    writer.write_contributions(runs, options_given or "")
     return Status.OK if all(run.holds for run in runs) else Status.GATE
 
 
@@ -280,59 +289,3 @@ def _canonical(data: ExperimentData, text: str) -> str:
     """A filter that ends with an alias, such as `*/AS7`, with the strategy's name in its place."""
     before, slash, last = text.rpartition("/")
     return f"{before}/{data.canonical(last)}" if slash else text
-
-
-class Places:
-    """The paths of the results; by default below results/bench, a file for each experiment."""
-
-    def __init__(self, outputs: Sequence[Output], names: Sequence[str]) -> None:
-        self._outputs = outputs
-        self._json, self._pages = places(outputs, "json"), places(outputs, "html")
-        self._names = names
-
-    @property
-    def takes_stdout(self) -> bool:
-        """True if standard output is taken by a document."""
-        return takes_stdout(self._outputs)
-
-    def prove_writable(self) -> None:
-        """Failure (status 4) if a path cannot be written: before hours of rounds, not after them."""
-        for one in self._outputs:
-            output.prove_writable(one.place)
-        endings = [ending for given, ending in ((self._json, "json"), (self._pages, "html")) if not given]
-        if endings:
-            try:
-                PLACE.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise cannot_write(PLACE, error) from error
-        for target in [str(PLACE / f"{name}.{ending}") for name in self._names for ending in endings]:
-            output.prove_writable(target)
-
-    def write_one(self, run: ExperimentRun) -> None:
-        """Writes the files of one experiment as soon as it has run."""
-        name = run.spec.name
-        if not self._json:
-            write(document([run]), str(PLACE / f"{name}.json"))
-        if not self._pages:
-            self._write_page([run], PLACE / f"{name}.html")
-
-    def write_all(self, runs: Sequence[ExperimentRun]) -> None:
-        """Writes the files with names from the user: all experiments in one file."""
-        for place in self._json:
-            write(document(runs), place)
-        for place in self._pages:
-            self._write_page(runs, Path(place))
-        for place in places(self._outputs, "google"):
-            from millpond_bench.pages import export_google
-
-            output.write_json(export_google.document(runs), place)
-        names = ", ".join(self._json or [str(PLACE / f"{n}.json") for n in self._names])
-        sys.stdout.flush()
-        say(f"all rounds are in {'standard output' if STDOUT in self._json else names}")
-
-    @staticmethod
-    def _write_page(runs: Sequence[ExperimentRun], path: Path) -> None:
-        from millpond_bench.pages import experiment_page
-
-        output.write_text(path, experiment_page.render(runs))
-        say(f"the page is {path}")

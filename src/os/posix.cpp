@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Implements os/pages.hpp and os/faults.hpp for POSIX systems, with special cases for Linux.
+// Implements the headers of os/ for POSIX systems, with special cases for Linux.
 #if !defined(_WIN32)
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <sys/syscall.h>
 #include <ucontext.h>
 #endif
 
@@ -13,9 +17,16 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <system_error>
+#include <utility>
 
 #include "millpond/os/faults.hpp"
+#include "millpond/os/file_pages.hpp"
+#include "millpond/os/numa_pages.hpp"
 #include "millpond/os/optional_calls.hpp"
 #include "millpond/os/pages.hpp"
 
@@ -106,6 +117,56 @@ void provide_signal_stack() noexcept {
     sigaltstack(&ours, nullptr);
 }
 
+// Returns: false if the system refuses; errno says why.
+bool set_length(int descriptor, std::size_t bytes) noexcept {
+    return ftruncate(descriptor, static_cast<off_t>(bytes)) == 0;
+}
+
+// Effects: gets blocks for these bytes of the file, which grows if they lie behind its end. Returns: 0, or the error;
+// then the file may have grown.
+int get_blocks(int descriptor, std::size_t begin, std::size_t end) noexcept {
+    rlimit most{};
+    const bool is_limited = getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY;
+    // Above that limit the system would send a signal.
+    if (is_limited && end > most.rlim_cur) return EFBIG;
+#if defined(__APPLE__)
+    return set_length(descriptor, end) ? 0 : errno;  // it has no call that gets the blocks
+#else
+    // In pieces: memory files start again when a signal arrives, so a long call might never end.
+    constexpr std::size_t piece = std::size_t{1} << 20;
+    while (begin < end) {
+        const std::size_t bytes = end - begin < piece ? end - begin : piece;
+        const int error = posix_fallocate(descriptor, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+        if (error == EINTR) continue;
+        if (error != 0) return error;
+        begin += bytes;
+    }
+    return 0;
+#endif
+}
+
+#if defined(__linux__)
+// The calls of <numaif.h>, which belongs to a library that need not be installed.
+constexpr int bind_policy = 2;              // MPOL_BIND
+constexpr unsigned long allowed_nodes = 4;  // MPOL_F_MEMS_ALLOWED
+
+class node_set {
+  public:
+    static constexpr unsigned most_nodes = 1024;             // of any kernel
+    static constexpr unsigned long length = most_nodes + 1;  // the kernel counts one less
+
+    [[nodiscard]] unsigned long* words() noexcept { return words_; }
+    void add(unsigned node) noexcept { words_[node / word_bits] |= 1UL << node % word_bits; }
+    [[nodiscard]] bool has(unsigned node) const noexcept {
+        return (words_[node / word_bits] >> node % word_bits & 1) != 0;
+    }
+
+  private:
+    static constexpr unsigned word_bits = std::numeric_limits<unsigned long>::digits;
+    unsigned long words_[most_nodes / word_bits] = {};
+};
+#endif
+
 }  // namespace
 
 std::size_t pages::size() noexcept { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
@@ -164,6 +225,11 @@ bool pages::protect(void* at, std::size_t bytes) noexcept {
     return mprotect(at, bytes, PROT_NONE) == 0;
 }
 
+bool pages::set_writable(void* at, std::size_t bytes, bool writable) noexcept {
+    const errno_kept kept;
+    return mprotect(at, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0;
+}
+
 bool pages::advise_huge([[maybe_unused]] void* at, [[maybe_unused]] std::size_t bytes,
                         [[maybe_unused]] bool wanted) noexcept {
 #if defined(MADV_HUGEPAGE)
@@ -177,6 +243,164 @@ bool pages::advise_huge([[maybe_unused]] void* at, [[maybe_unused]] std::size_t 
 void pages::release(void* at, std::size_t bytes) noexcept {
     const errno_kept kept;
     munmap(at, bytes);
+}
+
+file_pages::file_pages(int descriptor, bool is_adopted) noexcept : descriptor_(descriptor), is_adopted_(is_adopted) {
+    if (descriptor < 0) refuse(errno);
+}
+
+file_pages file_pages::create(const char* path) noexcept {
+    const errno_kept kept;
+    return {::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), false};
+}
+
+file_pages file_pages::open(const char* path) noexcept {
+    const errno_kept kept;
+    return {::open(path, O_RDWR | O_CLOEXEC), false};
+}
+
+file_pages file_pages::temporary(const char* folder) noexcept {
+    const errno_kept kept;
+    char path[4096];
+    const int length = std::snprintf(path, sizeof path, "%s/millpond-XXXXXX", folder);
+    if (static_cast<std::size_t>(length) >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return {-1, false};
+    }
+    // Not O_TMPFILE, which some file systems lack.
+    const int descriptor = mkostemp(path, O_CLOEXEC);
+    if (descriptor >= 0) unlink(path);
+    return {descriptor, false};
+}
+
+file_pages file_pages::shared([[maybe_unused]] const char* name) noexcept {
+    const errno_kept kept;
+#if defined(MFD_ALLOW_SEALING)
+    return {memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), false};
+#else
+    errno = ENOSYS;
+    return {-1, false};
+#endif
+}
+
+file_pages file_pages::adopt(int descriptor) noexcept {
+    const errno_kept kept;
+    errno = EBADF;
+    return {descriptor, true};
+}
+
+file_pages::file_pages(file_pages&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      is_adopted_(other.is_adopted_),
+      error_(other.error_),
+      base_(other.base_) {}
+
+file_pages& file_pages::operator=(file_pages&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(is_adopted_, other.is_adopted_);
+    std::swap(error_, other.error_);
+    std::swap(base_, other.base_);
+    return *this;
+}
+
+file_pages::~file_pages() {
+    const errno_kept kept;
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool file_pages::refuse(int error) noexcept {
+    error_ = static_cast<std::errc>(error);
+    return false;
+}
+
+std::size_t file_pages::bytes() const noexcept {
+    const errno_kept kept;
+    struct stat facts{};
+    return fstat(descriptor_, &facts) == 0 ? static_cast<std::size_t>(facts.st_size) : 0;
+}
+
+// The range may be longer than the file: what lies behind its end is not accessible before a commit.
+void* file_pages::reserve(std::size_t bytes) noexcept {
+    const errno_kept kept;
+    if (descriptor_ < 0 && error_ != std::errc{}) return nullptr;  // error_ says why there is no file
+    void* const range = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, descriptor_, 0);
+    if (range == MAP_FAILED) {
+        refuse(errno);
+        return nullptr;
+    }
+    base_ = static_cast<const char*>(range);
+    return range;
+}
+
+bool file_pages::commit(void* at, std::size_t bytes) noexcept {
+    const errno_kept kept;
+    const auto begin = static_cast<std::size_t>(static_cast<const char*>(at) - base_);
+    const std::size_t end = begin + bytes;
+    const std::size_t length = this->bytes();
+    int error = 0;
+    if (is_adopted_) {
+        error = end <= (length + size() - 1) / size() * size() ? 0 : EPERM;  // it ends inside a page
+    } else {
+        error = get_blocks(descriptor_, begin, end);
+    }
+    if (error == 0 && mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) error = errno;
+    if (error == 0) return true;
+    if (!is_adopted_ && this->bytes() > length) set_length(descriptor_, length);
+    return refuse(error);
+}
+
+// Makes the file shorter first: only that can be refused with a reason. Pages behind its end are not accessible.
+bool file_pages::decommit(void* at, std::size_t bytes) noexcept {
+    const errno_kept kept;
+    if (is_adopted_) return refuse(EPERM);
+    if (!set_length(descriptor_, static_cast<std::size_t>(static_cast<const char*>(at) - base_))) return refuse(errno);
+    mprotect(at, bytes, PROT_NONE);
+    return true;
+}
+
+bool file_pages::set_writable(void* at, std::size_t bytes, bool writable) noexcept {
+    const errno_kept kept;
+    return mprotect(at, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ) == 0 || refuse(errno);
+}
+
+unsigned numa_pages::current_node() noexcept {
+#if defined(__linux__) && defined(SYS_getcpu)
+    const errno_kept kept;
+    unsigned processor = 0, node = 0;  // as they stay if the call fails
+    static_cast<void>(syscall(SYS_getcpu, &processor, &node, nullptr));
+    return node;
+#else
+    return 0;
+#endif
+}
+
+bool numa_pages::has_node(unsigned node) noexcept {
+#if defined(__linux__) && defined(SYS_get_mempolicy)
+    const errno_kept kept;
+    node_set allowed;
+    allowed.add(0);  // as it stays if the call fails
+    static_cast<void>(syscall(SYS_get_mempolicy, nullptr, allowed.words(), node_set::length, nullptr, allowed_nodes));
+    return node < node_set::most_nodes && allowed.has(node);
+#else
+    return node == 0;
+#endif
+}
+
+void* numa_pages::reserve(std::size_t bytes) noexcept { return pages::reserve(bytes); }
+
+bool numa_pages::commit(void* at, std::size_t bytes) noexcept {
+    if (!pages::commit(at, bytes)) return false;
+    bool is_bound = false;
+#if defined(__linux__) && defined(SYS_mbind)
+    const errno_kept kept;
+    if (node_ < node_set::most_nodes) {
+        node_set one;
+        one.add(node_);
+        is_bound = syscall(SYS_mbind, at, bytes, bind_policy, one.words(), node_set::length, 0) == 0;
+    }
+#endif
+    is_bound_ = is_bound_ && is_bound;
+    return true;
 }
 
 bool faults::watch(fault_function function) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Implements os/pages.hpp for Windows.
+// Implements the headers of os/ for Windows.
 #if defined(_WIN32)
 
 #ifndef WIN32_LEAN_AND_MEAN
@@ -11,6 +11,8 @@
 #include <cstring>
 
 #include "millpond/os/faults.hpp"
+#include "millpond/os/file_pages.hpp"
+#include "millpond/os/numa_pages.hpp"
 #include "millpond/os/pages.hpp"
 
 namespace millpond::os {
@@ -59,10 +61,58 @@ bool pages::protect(void* at, std::size_t bytes) noexcept {
     return VirtualProtect(at, bytes, PAGE_NOACCESS, &before) != 0;
 }
 
+bool pages::set_writable(void* at, std::size_t bytes, bool writable) noexcept {
+    DWORD before;
+    return VirtualProtect(at, bytes, writable ? PAGE_READWRITE : PAGE_READONLY, &before) != 0;
+}
+
 // Large pages need a privilege there and cannot be requested afterwards.
 bool pages::advise_huge(void*, std::size_t, bool) noexcept { return false; }
 
 void pages::release(void* at, std::size_t) noexcept { static_cast<void>(VirtualFree(at, 0, MEM_RELEASE)); }
+
+// A section of a file cannot grow under a view, so there are no file_pages.
+file_pages::file_pages(int, bool) noexcept : error_(std::errc::function_not_supported) {}
+file_pages file_pages::create(const char*) noexcept { return {-1, false}; }
+file_pages file_pages::open(const char*) noexcept { return {-1, false}; }
+file_pages file_pages::temporary(const char*) noexcept { return {-1, false}; }
+file_pages file_pages::shared(const char*) noexcept { return {-1, false}; }
+file_pages file_pages::adopt(int) noexcept { return {-1, true}; }
+file_pages::file_pages(file_pages&& other) noexcept : error_(other.error_) {}
+file_pages& file_pages::operator=(file_pages&& other) noexcept {
+    error_ = other.error_;
+    return *this;
+}
+file_pages::~file_pages() = default;
+bool file_pages::refuse(int) noexcept { return false; }
+std::size_t file_pages::bytes() const noexcept { return 0; }
+void* file_pages::reserve(std::size_t) noexcept { return nullptr; }
+bool file_pages::commit(void*, std::size_t) noexcept { return false; }
+bool file_pages::decommit(void*, std::size_t) noexcept { return false; }
+bool file_pages::set_writable(void*, std::size_t, bool) noexcept { return false; }
+
+unsigned numa_pages::current_node() noexcept {
+    PROCESSOR_NUMBER processor;
+    GetCurrentProcessorNumberEx(&processor);
+    USHORT node = 0;
+    return GetNumaProcessorNodeEx(&processor, &node) != 0 ? node : 0;
+}
+
+bool numa_pages::has_node(unsigned node) noexcept {
+    ULONG highest = 0;
+    return GetNumaHighestNodeNumber(&highest) != 0 ? node <= highest : node == 0;
+}
+
+// The node belongs to the reservation; commits follow it.
+void* numa_pages::reserve(std::size_t bytes) noexcept {
+    void* const range = has_node(node_)
+                            ? VirtualAllocExNuma(GetCurrentProcess(), nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS, node_)
+                            : nullptr;
+    is_bound_ = range != nullptr;
+    return range != nullptr ? range : pages::reserve(bytes);
+}
+
+bool numa_pages::commit(void* at, std::size_t bytes) noexcept { return pages::commit(at, bytes); }
 
 bool faults::watch(fault_function) noexcept { return false; }
 

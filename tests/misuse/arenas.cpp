@@ -94,6 +94,12 @@ void double_free_in_a_region() {
     source.deallocate(block, 24, 8);
 }
 
+void write_to_a_protected_region() {
+    region source;
+    char* const block = block_of(source, 24);
+    if (source.protect()) poke(block, 10);
+}
+
 constexpr const char* poisoned = "AddressSanitizer: use-after-poison";
 constexpr const char* invalid_write = "Invalid write of size 1";
 
@@ -113,6 +119,8 @@ constexpr program table[] = {
     {"write_after_free_in_a_region", write_after_free_in_a_region, "use after free", poisoned, invalid_write},
     {"overrun_in_a_region", overrun_in_a_region, "overrun", poisoned, invalid_write},
     {"double_free_in_a_region", double_free_in_a_region, "double free", nullptr, nullptr},
+    {"write_to_a_protected_region", write_to_a_protected_region, "write to protected memory", "AddressSanitizer: SEGV",
+     nullptr},
 };
 
 }  // namespace

@@ -108,6 +108,25 @@ TYPED_TEST(failing_pages, a_failed_allocate_throws_and_changes_nothing) {
     pool.reset();
 }
 
+TEST(failing_pages_below, a_refused_protection_leaves_blocks_as_they_were) {
+    fake_pages::start();
+    fake_region source(limit_bytes);
+    auto* const block = static_cast<volatile char*>(source.allocate(100, 8));
+    fake_pages::fail_once_at(0);
+    EXPECT_FALSE(source.protect());
+    block[0] = 1;
+    EXPECT_NE(source.try_allocate(100, 8), nullptr) << "not protected";
+    ASSERT_TRUE(source.protect());
+    fake_pages::fail_once_at(0);
+    EXPECT_FALSE(source.unprotect());
+    EXPECT_EQ(source.try_allocate(100, 8), nullptr) << "still protected";
+    EXPECT_EQ(block[0], 1);
+    EXPECT_TRUE(source.unprotect());
+    block[0] = 2;
+    EXPECT_NE(source.try_allocate(100, 8), nullptr);
+    fake_pages::start();
+}
+
 TEST(failing_pages_below, containers_in_an_arena_survive_every_failure) {
     for (std::size_t n = 0;; ++n) {
         fake_pages::start();

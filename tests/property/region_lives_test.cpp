@@ -71,7 +71,9 @@ class life_of_a_region {
     void step() {
         const bool may_refuse = refuse_now_and_then(numbers_);
         const int choice = uniform(numbers_, 0, 99);
-        if (choice < 2) {
+        if (choice == 99) {
+            read_only(may_refuse);
+        } else if (choice < 2) {
             choice == 0 ? source_.reset() : source_.release();
             model_.clear();
         } else if (model_.empty() || choice < 55) {
@@ -97,6 +99,20 @@ class life_of_a_region {
     [[nodiscard]] test::block_model::block highest() const {
         const auto& [start, promise] = *model_.live().rbegin();
         return {start, promise.bytes, promise.alignment};
+    }
+
+    // All contents stay, and no block is given, while the region is protected.
+    void read_only(bool may_refuse) {
+        const std::size_t used = source_.used_bytes();
+        const bool is_protected = source_.protect();
+        EXPECT_TRUE(is_protected || may_refuse);
+        model_.check_all();
+        if (is_protected) {
+            EXPECT_EQ(source_.try_allocate(random_bytes(numbers_), random_alignment(numbers_)), nullptr);
+            EXPECT_EQ(source_.used_bytes(), used);
+        }
+        fake_pages::never_fail();
+        EXPECT_TRUE(source_.unprotect());
     }
 
     void allocate(bool at_least, bool may_refuse) {

@@ -19,14 +19,15 @@ from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.experiment import surrounded
 from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import FIGURE, PlaceTable, ResultTable, published_table
-from millpond_bench.suites import p0089_dials, p0089_memory
+from millpond_bench.suites import p0089_dials, p0089_freeing, p0089_memory
 from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.p0089 import CLAIMS, EXPERIMENTS
 from millpond_bench.suites.p0089_strategies import ALL_ALIASES
 
 pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
-BY_NAME = {e.name: e for e in (*EXPERIMENTS, p0089_dials.EXPERIMENT, p0089_memory.EXPERIMENT)}
+_MORE = (p0089_dials.EXPERIMENT, p0089_memory.EXPERIMENT, p0089_freeing.EXPERIMENT)
+BY_NAME = {e.name: e for e in (*EXPERIMENTS, *_MORE)}
 OF_EVERY_DOCUMENT = {e.name: e for e in PUBLISHED}
 ONE = EXPERIMENTS[0]
 LOADED = load(CLAIMS)

@@ -103,7 +103,7 @@ def test_the_quick_scale_of_open_questions_takes_seconds(experiment: PublishedSp
 def test_a_word_selects_an_experiment_and_its_parts() -> None:
     assert [e.name for e in named(["p0089.anomalies"])] == list(OPEN)
     assert [e.name for e in named(["p0089.anomalies.spike"])] == [SPIKE.name]
-    own = [f"p0089.{name}" for name in ("1", "2", "3", "4", "memory", "shuffles", "dials")]
+    own = [f"p0089.{name}" for name in ("1", "2", "3", "4", "memory", "freeing", "shuffles", "dials")]
     assert len(named(["p0089"])) == len(named([*own, *OPEN]))
 
 

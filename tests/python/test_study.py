@@ -25,7 +25,7 @@ from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
-from millpond_bench.programs import grunwald1993_captures, grunwald1993_programs
+from millpond_bench.programs import custom_malloc, grunwald1993_captures, grunwald1993_programs
 from millpond_bench.programs.grunwald1993_captures import METRICS, fault_slope
 from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTION_METRICS
 from millpond_bench.runs import capture_run
@@ -40,6 +40,7 @@ from millpond_bench.suites.grunwald1993_locality import (
     PROGRAMS,
     TAGS,
     TIME,
+    TODAY,
     WHAT_PROGRAMS_DO,
     WORDS,
 )
@@ -61,7 +62,9 @@ def test_the_time_without_misses_is_the_same_in_tables_4_and_5() -> None:
 
 def test_an_instruction_takes_one_cycle_of_62_ns_in_every_program() -> None:
     instructions = {one.point: one.value or 0.0 for one in grunwald1993_tables.of_programs()["instructions_executed"]}
-    for program in PROGRAMS:
+    published = dict.fromkeys(program for program, _, _ in grunwald1993_tables.times())
+    assert published.keys() <= {*PROGRAMS}
+    for program in published:
         base = grunwald1993_tables.times()[program, "first_fit", 64][0]
         assert base == pytest.approx(
             grunwald1993_tables.CYCLE_SECONDS * instructions[(("program", program),)], rel=0.02
@@ -188,6 +191,37 @@ def test_a_program_that_writes_files_runs_in_its_own_folder(monkeypatch: pytest.
     assert first == second
 
 
+def test_troff_inputs_are_the_same_everywhere_and_grow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(grunwald1993_programs, "_require", str)
+    texts = []
+    for name in ("troff small", "troff medium", "troff large"):
+        study = grunwald1993_programs.PROGRAMS[name]
+        for make in (study.measured, study.trained):
+            first, second = (Path(make(tmp_path / place).command[-1]).read_text(encoding="utf-8") for place in "ab")
+            assert first == second and first.startswith(".TH")
+            texts.append(first)
+    assert len({*texts}) == len(texts)
+    measured = [len(text) for text in texts[::2]]
+    assert measured == sorted(measured)
+
+
+def test_a_custom_malloc_is_built_once_for_each_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built: list[str] = []
+
+    def build(program: RealProgram, folder: Path) -> Path:
+        built.append(program.name)
+        return folder / "lib.so"
+
+    monkeypatch.setattr(grunwald1993_programs, "_require", str)
+    monkeypatch.setattr(custom_malloc, "build", build)
+    runner = grunwald1993_captures.CaptureRunner(tmp_path, tmp_path / "inputs")
+    cells = [Cell(Workload("capture"), Strategy(custom_malloc.NAME), (("program", name), ("input", "measured")))
+             for name in ("MAKE", "GAWK", "MAKE")]  # fmt: skip
+    libraries = [runner._layout(cell).library for cell in cells]
+    assert built == ["make", "gawk"]
+    assert libraries[0] == libraries[2] != libraries[1]
+
+
 @pytest.mark.more
 def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Path) -> None:
     names = next(ran)
@@ -199,6 +233,19 @@ def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Pa
     assert len(names) == first
     assert run_of(TAGS, tmp_path).outcomes  # TAGS has two allocators of its own, on three programs
     assert len(names) == first + 2 * 3 * 3
+
+
+def test_only_what_statements_compare_takes_all_environments(tmp_path: Path) -> None:
+    def rounds(program: str, allocator: str, named: int | None = None) -> int:
+        cell = Cell(Workload("capture"), Strategy(allocator), (("program", program), ("input", "measured")))
+        request = RunRequest("standard", named, 1, WHOLE, Store(tmp_path), 1 << 40)
+        return CaptureRun(TIME, [cell], request).rounds_of(cell)
+
+    assert {rounds("TROFF", name) for name in CLASSICS} == {8}
+    assert {rounds("TROFF", "jemalloc"), rounds("GS", "bsd")} == {1}
+    assert rounds("TROFF", "jemalloc", named=3) == 3
+    misses = [rule for rule in TESTED if not rule.exact and rule.experiment not in (WORDS.name, TAGS.name)]
+    assert not {name for rule in misses for name in (*rule.of, *rule.against)} & {*TODAY}
 
 
 def test_a_dry_run_counts_shared_captures_once(

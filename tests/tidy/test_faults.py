@@ -21,8 +21,9 @@ WITHOUT = {
     "advise/containers.hpp", "advise/detail/arena_place.hpp",
     "classic/coalescing.hpp", "classic/predicted_site.hpp",
     "core/abi.hpp", "core/concepts.hpp", "core/detail/at_least_result.hpp", "core/size_class_scheme.hpp",
+    "block/file_region.hpp", "block/numa_region.hpp",
     "local/arena.hpp", "local/first_chunk.hpp",
-    "os/faults.hpp", "os/optional_calls.hpp", "os/pages.hpp",
+    "os/faults.hpp", "os/file_pages.hpp", "os/numa_pages.hpp", "os/optional_calls.hpp", "os/pages.hpp",
     "container/detail/guides.hpp", "container/pooled_map.hpp", "container/pooled_multimap.hpp",
     "container/pooled_multiset.hpp", "container/pooled_set.hpp", "container/pooled_stats.hpp",
 }  # fmt: skip

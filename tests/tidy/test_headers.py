@@ -26,6 +26,7 @@ FLAGS = [
     "c++",
 ]
 MACROS_ALLOWED = 6
+OS_HEADERS = ("faults.hpp", "file_pages.hpp", "numa_pages.hpp", "optional_calls.hpp", "pages.hpp")
 
 
 def compile_alone(compiler: str, header: Path, *flags: str) -> str:
@@ -85,7 +86,7 @@ def test_headers_include_one_another_by_relative_paths() -> None:
 def test_every_header_opens_the_namespace_of_the_mode() -> None:
     """Otherwise names are the same in all modes, and translation units of different modes would link."""
     # These files are compiled once, for all modes.
-    exempt = {Path("include/millpond/os") / name for name in ("faults.hpp", "optional_calls.hpp", "pages.hpp")}
+    exempt = {Path("include/millpond/os") / name for name in OS_HEADERS}
     public = "namespace millpond::inline MILLPOND_ABI {"
     detail = "namespace millpond::inline MILLPOND_ABI::detail {"
     wrong = []

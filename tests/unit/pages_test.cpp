@@ -49,6 +49,18 @@ TEST_F(system_pages, committing_again_keeps_what_is_there) {
     EXPECT_EQ(memory[3 * page], 0);
 }
 
+TEST_F(system_pages, read_only_pages_keep_their_contents_until_they_are_writable) {
+    ASSERT_TRUE(pages::commit(memory, 4 * page));
+    memory[page] = 7;
+    ASSERT_TRUE(pages::set_writable(memory, 2 * page, false));
+    EXPECT_EQ(memory[page], 7);
+    EXPECT_DEATH(static_cast<volatile unsigned char*>(memory)[page] = 1, "");
+    memory[2 * page] = 8;
+    ASSERT_TRUE(pages::set_writable(memory, 2 * page, true));
+    memory[page] = 9;
+    EXPECT_EQ(memory[2 * page], 8);
+}
+
 TEST_F(system_pages, populating_keeps_what_is_there) {
     ASSERT_TRUE(pages::commit(memory, 8 * page));
     memory[page] = 7;

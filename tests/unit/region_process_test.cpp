@@ -8,11 +8,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory_resource>
+#include <millpond/bind/resource.hpp>
+#include <millpond/block/file_region.hpp>
+#include <millpond/block/numa_region.hpp>
 #include <millpond/block/reservation.hpp>
 #include <millpond/local/arena.hpp>
+#include <millpond/local/multipool.hpp>
+#include <string>
 
 namespace millpond {
 namespace {
@@ -102,6 +110,47 @@ TEST(region_in_a_process, a_refused_commit_leaves_the_region_unchanged) {
     EXPECT_EQ(source.held_bytes(), held);
     EXPECT_TRUE(holds(block, mega, 1));
     EXPECT_NE(source.try_allocate(mega, 8), nullptr);
+}
+
+// Returns true if the process died of a write that it was not allowed; sanitizers turn the signal into a report.
+bool died_of_a_fault(int status) {
+    return sanitized ? status != 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+template <class Source>
+void writes_end_the_program_while_protected(Source& source) {
+    auto* const numbers = static_cast<volatile int*>(source.try_allocate(1000 * sizeof(int), alignof(int)));
+    ASSERT_NE(numbers, nullptr);
+    for (int i = 0; i < 1000; ++i) numbers[i] = i;
+    ASSERT_TRUE(source.protect());
+    EXPECT_EQ(numbers[999], 999);
+    EXPECT_EXIT(numbers[999] = 1, died_of_a_fault, "");
+    ASSERT_TRUE(source.unprotect());
+    numbers[999] = 1;
+    EXPECT_EQ(numbers[999], 1);
+}
+
+TEST(region_in_a_process, a_write_to_protected_blocks_is_a_fault) {
+    region plain;
+    writes_end_the_program_while_protected(plain);
+    numa_region on_a_node(64 * mega, os::numa_pages());
+    writes_end_the_program_while_protected(on_a_node);
+    file_region in_a_file(64 * mega, os::file_pages::temporary(testing::TempDir().c_str()));
+    writes_end_the_program_while_protected(in_a_file);
+}
+
+TEST(region_in_a_process, a_map_that_is_built_and_protected_can_be_read) {
+    resource<multipool<region>> base(64 * mega);
+    std::pmr::map<int, std::pmr::string> map(&base);
+    for (int i = 0; i < 1000; ++i) map.emplace(i, std::string(100, 'x'));
+    region& memory = base.target().source();
+    ASSERT_TRUE(memory.protect());
+    for (int i = 0; i < 1000; ++i) ASSERT_EQ(map.at(i).size(), 100U);
+    EXPECT_EXIT(map.at(500)[50] = 'y', died_of_a_fault, "");
+    EXPECT_EXIT(map.erase(500), died_of_a_fault, "");
+    ASSERT_TRUE(memory.unprotect());
+    map.erase(500);
+    EXPECT_EQ(map.size(), 999U);
 }
 
 TEST(region_in_a_process, locked_pages_that_cannot_go_back_read_as_zero_all_the_same) {

@@ -301,6 +301,16 @@ TEST_F(region_books, release_gives_all_memory_back_and_keeps_the_addresses) {
     EXPECT_EQ(source.allocate(10, 8), block);
 }
 
+TEST_F(region_books, offsets_lead_back_to_their_blocks) {
+    fake_region source(mega);
+    EXPECT_EQ(source.at(0), nullptr);
+    void* const first = source.allocate(100, 8);
+    char* const second = at(source.allocate(100, 64));
+    EXPECT_EQ(source.offset_of(first), 0U);
+    EXPECT_EQ(source.at(source.offset_of(second + 99)), second + 99);
+    EXPECT_EQ(source.at(source.used_bytes()), nullptr);
+}
+
 TEST_F(region_books, huge_pages_can_be_asked_for_at_any_time) {
     fake_region source(64 * mega);
     const bool known = source.advise_huge(true);

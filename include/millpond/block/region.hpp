@@ -15,6 +15,12 @@
 // decommitted, if it is an eighth of the committed memory and at least 64 KiB. Addresses are reserved with the first
 // block.
 //
+// A structure that is built once and then only read can be protected: after protect() a write to any block ends the
+// program (SIGSEGV), until unprotect(). Meanwhile new blocks are refused, and the caller frees none, except all by
+// release or the destructor. Each is a system call: O(1), and O(pages that hold memory) inside it.
+//
+// Pages says where the memory comes from: file_region and numa_region are this class with pages of other kinds.
+//
 // try_allocate, try_resize: O(1), and one or two system calls a step. deallocate: O(1), and a system call where memory
 // goes back. If the limit is reached or the system refuses memory, the result is null and nothing has changed. Every
 // alignment is served. Not thread-safe. In checked mode the program ends on a double free, a foreign block, a wrong
@@ -26,10 +32,13 @@
 //     void* block = source.try_allocate(1000, 16);
 //     assert(source.try_resize(block, 1000, 5000) >= 5000);  // in place, as it is the last
 //     assert(source.try_allocate(std::size_t{200} << 20, 16) == nullptr);
+//     assert(source.protect());  // from here on *block can only be read
+//     assert(source.try_allocate(1, 1) == nullptr && source.unprotect());
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <utility>
 
 #include "../core/abi.hpp"
 #include "../core/allocation.hpp"
@@ -48,6 +57,8 @@ template <class Pages = os::pages>
 class basic_region {
     using region_holes = detail::region_holes;
 
+    static constexpr bool is_over_a_file = requires(const Pages& source) { source.bytes(); };
+
   public:
     static constexpr std::size_t default_limit_bytes = std::size_t{1} << (sizeof(void*) >= 8 ? 36 : 28);
     static constexpr std::size_t least_step_bytes = std::size_t{16} << 10;
@@ -62,8 +73,31 @@ class basic_region {
     explicit basic_region(Integer limit_bytes) noexcept
         : wanted_bytes_(limit_bytes > 0 ? static_cast<std::size_t>(limit_bytes) : 0) {}
 
+    // The same, over these pages. What their file holds already counts as one block that is in use.
+    template <std::integral Integer>
+    basic_region(Integer limit_bytes, Pages source) noexcept
+        : range_(0, std::move(source)), wanted_bytes_(limit_bytes > 0 ? static_cast<std::size_t>(limit_bytes) : 0) {
+        if constexpr (is_over_a_file) attach();
+    }
+
     basic_region(const basic_region&) = delete;
     basic_region& operator=(const basic_region&) = delete;
+
+    // Effects: blocks that other processes have added to the file since are mapped here, too, and count as in use.
+    // Returns: false if there are too few addresses or the system refuses; then nothing has changed.
+    bool attach() noexcept
+        requires is_over_a_file
+    {
+        const std::size_t present = detail::align_up(range_.page_source().bytes(), Pages::size());
+        if (present <= frontier_) return true;
+        if (range_.data() == nullptr && wanted_bytes_ < present) wanted_bytes_ = present;
+        reserve();
+        if (!range_.commit_to(present)) return false;
+        if (live_ == 0) live_ = 1;
+        frontier_ = present;
+        detail::unpoison_contents(range_.data(), present);
+        return true;
+    }
 
     // Returns: `bytes` of memory aligned to `alignment`, or null.
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -119,7 +153,7 @@ class basic_region {
     // behind it, the limit is reached, or the system has no memory.
     [[nodiscard]] std::size_t try_resize(void* block, std::size_t bytes, std::size_t wanted) noexcept {
         const std::size_t start = offset_of(block);
-        if (start + bytes != frontier_) return bytes;
+        if (start + bytes != frontier_ || is_protected_) return bytes;
         if (wanted <= bytes) {
             const std::size_t end = with_step(start + wanted);
             detail::poison(range_.data() + start + wanted, bytes - wanted);
@@ -146,6 +180,7 @@ class basic_region {
 
     // Effects: frees all blocks and gives all memory back to the system. The addresses stay.
     void release() noexcept {
+        static_cast<void>(unprotect());
         blocks_.clear();
         live_ = 0;
         frontier_ = 0;
@@ -153,6 +188,32 @@ class basic_region {
         peak_ = detail::recent_peak{};
         range_.decommit_to(0);
     }
+
+    // Effects: makes all blocks read-only. Returns: false if the system refuses; then they may still be written.
+    [[nodiscard]] bool protect() noexcept {
+        is_protected_ = is_protected_ || range_.set_writable(false);
+        return is_protected_;
+    }
+
+    // Effects: blocks may be written and freed again. Returns: false if the system refuses.
+    [[nodiscard]] bool unprotect() noexcept {
+        is_protected_ = is_protected_ && !range_.set_writable(true);
+        return !is_protected_;
+    }
+
+    // Returns: the distance in bytes of a block, or of a place inside it, from the first byte. It is the same in every
+    // process that maps the file.
+    [[nodiscard]] std::size_t offset_of(const void* block) const noexcept {
+        return static_cast<std::size_t>(static_cast<const std::byte*>(block) - range_.data());
+    }
+
+    // Returns: the place at this distance, or null if nothing is in use there.
+    [[nodiscard]] void* at(std::size_t offset) const noexcept {
+        return offset < frontier_ ? range_.data() + offset : nullptr;
+    }
+
+    // Returns: where the pages come from: the file with its error, or the node.
+    [[nodiscard]] const Pages& page_source() const noexcept { return range_.page_source(); }
 
     // Returns: the limit in bytes. It is below the wanted one if the system had too few addresses; before the first
     // block it is the wanted one.
@@ -179,16 +240,17 @@ class basic_region {
 
     void reserve() noexcept {
         if (range_.data() != nullptr) return;
-        range_ = basic_reservation<Pages>(wanted_bytes_);
+        range_.reserve(wanted_bytes_);
         range_.name("arena or region");
-    }
-
-    [[nodiscard]] std::size_t offset_of(const void* block) const noexcept {
-        return static_cast<std::size_t>(static_cast<const std::byte*>(block) - range_.data());
     }
 
     // Returns: true, and where the block would begin, if it is committed now.
     [[nodiscard]] bool find_room(std::size_t bytes, std::size_t alignment, std::size_t& start) noexcept {
+        if (is_protected_) return false;
+        if constexpr (is_over_a_file) {
+            if (range_.committed() == 0 && !attach())
+                return false;  // else the block would lie over the file's contents
+        }
         reserve();
         if (bytes > range_.size()) return false;  // no sum can overflow; the range refuses an end beyond its own
         start = frontier_ + detail::padding_to(range_.data() + frontier_, alignment);
@@ -196,6 +258,7 @@ class basic_region {
     }
 
     [[nodiscard]] void* take_hole(std::size_t bytes, std::size_t alignment) noexcept {
+        if (is_protected_) return nullptr;
         void* const block =
             region_holes::is_wide(bytes) ? holes_.take_wide(bytes, alignment) : holes_.take(bytes, alignment);
         if (block == nullptr) return nullptr;
@@ -245,6 +308,7 @@ class basic_region {
     std::size_t wanted_bytes_;
     std::size_t frontier_ = 0;
     std::size_t live_ = 0;  // live blocks
+    bool is_protected_ = false;
     region_holes holes_;
     detail::recent_peak peak_;
     [[no_unique_address]] detail::live_blocks blocks_;

@@ -10,6 +10,7 @@
 // Addresses are plentiful, but not everywhere: if a size does not fit (`ulimit -v`, Valgrind, sanitizers, 32 bits), it
 // is halved until it does. size() returns the result. A commit that the system cannot promise returns false and changes
 // nothing: there is no signal and no overcommitted page. A forked child has a copy of its own.
+// Pages says where the memory comes from: os::pages, os::file_pages or os::numa_pages. The object is kept.
 // commit_to, decommit_to: one system call, two if huge pages are advised; O(pages that hold memory) in decommit_to.
 // Not thread-safe. Ownership: of the addresses; move-only, and moving it moves no memory.
 //
@@ -40,16 +41,21 @@ class basic_reservation {
 
     // Effects: reserves `wanted` bytes, rounded up to pages; or the largest half, quarter, … of it that is available
     // and leaves a quarter of that to others. size() is 0 if not even a page is available, or none was wanted.
-    explicit basic_reservation(std::size_t wanted) noexcept {
+    explicit basic_reservation(std::size_t wanted, Pages source = Pages()) noexcept : pages_(std::move(source)) {
+        reserve(wanted);
+    }
+
+    // Effects: the same, for a reservation of size() 0.
+    void reserve(std::size_t wanted) noexcept {
         if (wanted == 0) return;
         const std::size_t page = Pages::size();
         std::size_t bytes = detail::align_up(wanted < most_wanted ? wanted : most_wanted, page);
-        data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
+        data_ = static_cast<std::byte*>(pages_.reserve(with_guard(bytes)));
         if (data_ == nullptr && detail::known_ranges::release_kept())
-            data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
+            data_ = static_cast<std::byte*>(pages_.reserve(with_guard(bytes)));
         while (data_ == nullptr && bytes > page) {
             bytes = detail::align_up(bytes / 2, page);
-            if (leaves_some_to_others(bytes)) data_ = static_cast<std::byte*>(Pages::reserve(with_guard(bytes)));
+            if (leaves_some_to_others(bytes)) data_ = static_cast<std::byte*>(pages_.reserve(with_guard(bytes)));
         }
         if (data_ == nullptr) return;
         size_ = bytes;
@@ -58,7 +64,8 @@ class basic_reservation {
     }
 
     basic_reservation(basic_reservation&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)),
+        : pages_(std::move(other.pages_)),
+          data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)),
           committed_(std::exchange(other.committed_, 0)),
           huge_(std::exchange(other.huge_, advice::none)) {}
@@ -75,11 +82,12 @@ class basic_reservation {
         if constexpr (is_known) {
             detail::known_ranges::release(data_, with_guard(size_));
         } else {
-            Pages::release(data_, with_guard(size_));
+            pages_.release(data_, with_guard(size_));
         }
     }
 
     void swap(basic_reservation& other) noexcept {
+        std::swap(pages_, other.pages_);
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(committed_, other.committed_);
@@ -102,9 +110,9 @@ class basic_reservation {
         if (bytes > size_) return false;
         const std::size_t target = detail::align_up(bytes, Pages::size());
         std::byte* const first = data_ + committed_;
-        if (!Pages::commit(first, target - committed_)) return false;
+        if (!pages_.commit(first, target - committed_)) return false;
         // A decommitted page has lost the advice.
-        if (huge_ != advice::none) Pages::advise_huge(first, target - committed_, huge_ == advice::wanted);
+        if (huge_ != advice::none) pages_.advise_huge(first, target - committed_, huge_ == advice::wanted);
         committed_ = target;
         note_committed();
         return true;
@@ -118,11 +126,11 @@ class basic_reservation {
         if (target == committed_) return;
         const std::size_t given_back = committed_ - target;
         detail::unpoison(data_ + target, given_back);
-        if (Pages::decommit(data_ + target, given_back)) {
+        if (pages_.decommit(data_ + target, given_back)) {
             committed_ = target;
             note_committed();
         } else {
-            Pages::discard(data_ + target, given_back);
+            pages_.discard(data_ + target, given_back);
         }
     }
 
@@ -132,7 +140,7 @@ class basic_reservation {
         if (first >= last) return;
         const std::size_t page = Pages::size();
         const std::size_t begin = first & ~(page - 1);
-        Pages::populate(data_ + begin, detail::align_up(last, page) - begin);
+        pages_.populate(data_ + begin, detail::align_up(last, page) - begin);
     }
 
     // Effects: committed pages that lie wholly inside the bytes [first, last) give their memory back; they stay
@@ -143,16 +151,28 @@ class basic_reservation {
         const std::size_t page = Pages::size();
         const std::size_t begin = detail::align_up(first, page);
         const std::size_t end = last & ~(page - 1);
-        if (begin < end) Pages::discard(data_ + begin, end - begin);
+        if (begin < end) pages_.discard(data_ + begin, end - begin);
     }
 
     // Effects: asks the system to use huge pages in this range, or not to, now and for later commits. Returns: false if
     // the system has no such advice, or nothing is reserved.
     bool advise_huge(bool wanted) noexcept {
-        if (data_ == nullptr || !Pages::advise_huge(data_, size_, wanted)) return false;
+        if (data_ == nullptr || !pages_.advise_huge(data_, size_, wanted)) return false;
         huge_ = wanted ? advice::wanted : advice::unwanted;
         return true;
     }
+
+    // Effects: makes the committed bytes read-only, or writable again; a write to read-only ones is a fault. Bytes that
+    // are committed later are writable. Returns: false if the system refuses.
+    [[nodiscard]] bool set_writable(bool writable) noexcept {
+        if (committed_ != 0 && !pages_.set_writable(data_, committed_, writable)) return false;
+        if constexpr (is_known) detail::known_ranges::note_writable(data_, writable);
+        return true;
+    }
+
+    // Returns: where the pages come from.
+    [[nodiscard]] Pages& page_source() noexcept { return pages_; }
+    [[nodiscard]] const Pages& page_source() const noexcept { return pages_; }
 
     // Effects: in checked mode, reports use this name for the range.
     void name(const char* what) noexcept {
@@ -176,10 +196,10 @@ class basic_reservation {
         if constexpr (is_known) detail::known_ranges::note_committed(data_, committed_);
     }
 
-    [[nodiscard]] static bool leaves_some_to_others(std::size_t bytes) noexcept {
+    [[nodiscard]] bool leaves_some_to_others(std::size_t bytes) noexcept {
         const std::size_t more = with_guard(bytes + bytes / 4);
-        void* const probe = Pages::reserve(more);
-        if (probe != nullptr) Pages::release(probe, more);
+        void* const probe = pages_.reserve(more);
+        if (probe != nullptr) pages_.release(probe, more);
         return probe != nullptr;
     }
 
@@ -188,6 +208,7 @@ class basic_reservation {
         return detail::align_up(bytes + Pages::size(), Pages::granularity());
     }
 
+    [[no_unique_address]] Pages pages_;
     std::byte* data_ = nullptr;
     std::size_t size_ = 0;
     std::size_t committed_ = 0;

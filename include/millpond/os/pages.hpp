@@ -4,11 +4,13 @@
 //   reserve ──▶ │▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒│  addresses: nothing may touch them, nothing is charged
 //   commit  ──▶ │█████████│▒▒▒▒▒▒▒│  readable, writable, charged; a page of memory comes when it is first touched
 //   discard ──▶ │███│   │███│▒▒▒▒▒▒▒│  the memory is given back, the page still belongs to us and reads as zero
+//   writable ─▶ │rrr│     │rrrr│▒▒▒▒▒▒▒│  set_writable(false): read-only, contents stay
 //   decommit ─▶ │███│▒▒▒▒▒▒▒▒▒▒▒▒▒│  memory and charge are given back
 //   release ──▶                      the addresses as well
 //
-// Use reservation, which keeps track of one range; this is for the code beneath it. Charged means that the system has
-// promised the memory: on a system that counts promises, a commit that it cannot keep fails here and not later.
+// Use reservation, which keeps track of one range; this is for the code beneath it. file_pages and numa_pages have the
+// same members for other memory. Charged means that the system has promised the memory: on a system that counts
+// promises, a commit that it cannot keep fails here and not later.
 //
 // Addresses and sizes are multiples of size(), those of reserve and release of granularity(), and sizes are not 0.
 // Throws nothing and leaves errno as it was. Complexity: one system call, and O(pages) inside it for pages that hold
@@ -59,6 +61,10 @@ struct pages {
     // Effects: forbids access until the next commit; memory, charge and contents stay. Returns: false if the system
     // refuses; then nothing has changed.
     [[nodiscard]] static bool protect(void* at, std::size_t bytes) noexcept;
+
+    // Effects: makes committed pages read-only, or writable again; contents, memory and charge stay. A write to
+    // read-only pages is a fault (SIGSEGV). Returns: false if the system refuses.
+    [[nodiscard]] static bool set_writable(void* at, std::size_t bytes, bool writable) noexcept;
 
     // Effects: asks for huge pages, or for none, from now on. It is advice, which the system may ignore. Returns: false
     // if the system has no such advice.

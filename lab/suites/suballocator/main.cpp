@@ -14,7 +14,8 @@ void note_blocks(const frame::point& asked, measure::heap_litter& blocks) {
 }
 
 constexpr const frame::workload* workloads[] = {&suballocator_suite::doubles, &suballocator_suite::five_operations,
-                                                &suballocator_suite::set_inserts, &suballocator_suite::containers};
+                                                &suballocator_suite::larger_blocks, &suballocator_suite::set_inserts,
+                                                &suballocator_suite::containers};
 constexpr frame::suite suite{
     .name = "suballocator",
     .of = "a benchmark of the suballocator",

@@ -4,14 +4,21 @@
 //   doubles           allocate all · free them from the first to the last
 //   five_operations   allocate all · free from the last to the first · (fill) free from the first to the last ·
 //                     (fill) free every second one · (fill the gaps) free every second one and allocate it again
+//   larger_blocks     allocate all, free all; then as many bytes in blocks of 4 KiB from operator new (chapter 4.1)
 //
 // Each operation is timed on its own. Operations in parentheses count only for the whole window. Every element is
 // written when it is allocated. Resident bytes do not include the array of pointers: elements_bytes when all elements
 // exist, freed_bytes when all were freed from the first to the last and the allocator lives on, kept_share the
 // quotient; array_gone_bytes when the array of pointers is gone, too, and the allocator still lives (the third moment
-// of the document's graph); end_bytes when both are gone.
+// of the document's graph); end_bytes when both are gone. free_to_allocate is the time to free all doubles by that to
+// allocate them. sum_share is what is resident with the larger blocks by the sum of both: 1 if neither can use the
+// other's memory.
+#include <array>
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "contenders.hpp"
 #include "lab/suites/common/slot_array.hpp"
@@ -22,6 +29,7 @@ namespace millpond::suballocator_suite {
 namespace {
 
 constexpr std::size_t element_bytes = 8;
+constexpr std::size_t larger_block_bytes = 4096;
 constexpr std::int64_t most_elements = std::int64_t{1} << 32;
 
 constexpr parameter doubles_parameters[] = {
@@ -33,8 +41,10 @@ constexpr parameter five_parameters[] = {
     frame::seed_parameter,
 };
 
-constexpr metric doubles_metrics[] = {"allocate_seconds", "deallocate_seconds", "elements_bytes",
-                                      "freed_bytes",      "array_gone_bytes",   "kept_share"};
+constexpr metric doubles_metrics[] = {
+    "allocate_seconds", "deallocate_seconds",         "elements_bytes", "freed_bytes", "array_gone_bytes",
+    "kept_share",       {"free_to_allocate", "ratio"}};
+constexpr metric larger_metrics[] = {"elements_bytes", "larger_bytes", {"sum_share", "share"}, "array_gone_bytes"};
 constexpr metric five_metrics[] = {"allocate_seconds",
                                    "free_from_last_seconds",
                                    "free_from_first_seconds",
@@ -79,7 +89,28 @@ struct doubles_runner {
                         {"deallocate_seconds", deallocate},
                         {"elements_bytes", elements_bytes},
                         {"freed_bytes", freed_bytes},
+                        {"free_to_allocate", deallocate / allocate},
                         kept_share(elements_bytes, freed_bytes)});
+    }
+};
+
+template <class C>
+struct larger_runner {
+    static outcome run(const point& asked) { return run_with<C, std::uint64_t>(asked, measure); }
+
+    static void measure(suites::slot_array<C, std::uint64_t>& work, std::uint64_t base, outcome& result) {
+        work.fill();
+        const double elements_bytes = resident_above(base);
+        result.checksum = work.sum();
+        work.free_from_first();
+        std::vector<std::unique_ptr<std::array<std::byte, larger_block_bytes>>> larger(
+            1 + static_cast<std::size_t>(elements_bytes) / larger_block_bytes);
+        for (auto& block : larger) block = std::make_unique<std::array<std::byte, larger_block_bytes>>();
+        const auto asked_bytes = static_cast<double>(larger.size() * larger_block_bytes);
+        const double larger_bytes = resident_above(base);
+        result.set_all({{"elements_bytes", elements_bytes},
+                        {"larger_bytes", larger_bytes},
+                        {"sum_share", larger_bytes / (elements_bytes + asked_bytes)}});
     }
 };
 
@@ -132,6 +163,13 @@ const workload doubles{.name = "doubles",
                        .takes = is_allocator,
                        .run = run<doubles_runner>,
                        .least_bytes = least_bytes};
+const workload larger_blocks{.name = "larger_blocks",
+                             .unit = "element",
+                             .parameters = five_parameters,
+                             .metrics = larger_metrics,
+                             .takes = is_allocator,
+                             .run = run<larger_runner>,
+                             .least_bytes = least_bytes};
 const workload five_operations{.name = "five_operations",
                                .unit = "element",
                                .parameters = five_parameters,

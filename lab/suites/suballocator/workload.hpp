@@ -13,7 +13,7 @@ namespace millpond::suballocator_suite {
 
 using frame::metric, frame::outcome, frame::parameter, frame::point, frame::workload;
 
-extern const workload doubles, five_operations, set_inserts, containers;
+extern const workload doubles, five_operations, larger_blocks, set_inserts, containers;
 
 [[nodiscard]] inline std::uint64_t count_of(const point& asked) { return asked.count("count"); }
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from distributed import Future
 
 _POLL_SECONDS = 0.5
+_FETCH_SECONDS = 5.0
 # A worker's nanny starts it again in seconds; a cluster manager may need minutes for a new one.
 PATIENCE_SECONDS = 300.0
 _KILLS_MAX = 3
@@ -187,7 +188,9 @@ class _ClusterRun:
             if isinstance(error, worker_station.StationGone | KilledWorker):
                 return self._lose(task)
             raise error
-        end: GroupEnd = future.result()
+        end = self._fetch(task, future)
+        if end is None:
+            return self._lose(task)
         task.ended += [*end.warm_up, *end.outcomes]
         if task.waiting:
             task.cells, task.waiting = task.waiting[:1], task.waiting[1:]
@@ -195,6 +198,18 @@ class _ClusterRun:
             return None
         del self._under_way[task.address]
         return _EndedRound(task.of.group, task.ended)
+
+    def _fetch(self, task: _Task, future: Future) -> GroupEnd | None:
+        """The result of a submission; None if its worker has gone, and the result with it."""
+        while True:
+            try:
+                end: GroupEnd = future.result(timeout=_FETCH_SECONDS)
+                return end
+            except TimeoutError:  # Dask waits for the worker to come back, which it never does under this address
+                self._workers.refresh()
+                if task.address not in self._workers.addresses:
+                    future.cancel()
+                    return None
 
     def _lose(self, task: _Task) -> _EndedRound | None:
         """Has the round of a lost worker run again. Returns the end of a cell that has killed too many workers."""

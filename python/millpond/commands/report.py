@@ -6,6 +6,10 @@
     csv subsystems                    the observations, or the subsystems, of one run
     pprof collapsed speedscope        the call tree of one run; objects, live_bytes: collapsed with these widths
     chrome                            live bytes and pages over time of one run
+    contribution                      the results on papers' statements as one file for other people
+
+Given contributions instead of a store, it reports every statement on every machine, as html, text, json, markdown or
+results.
 
 The form follows from the ending of the file given by -o; without one the report goes to the terminal.
 """
@@ -15,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from millpond.commands.writing import prove_all, write_form
 from millpond.report import cases as report_cases
@@ -30,19 +35,30 @@ from millpond.verbs.requests import REPORT_FORMS, ReportRequest
 from millpond.verbs.values import STDOUT, Output
 
 FORMS = (*REPORT_FORMS.values(), "results")
+_CONTRIBUTION = ".contribution.json"
+_MATRIX_FORMS = ("html", "markdown", "text", "json", "results")
 
 
 def report(request: ReportRequest) -> None:
     """Reports the stored results as a page, text, data, or a file for another tool."""
     wanted = _wanted(request)
-    source = Store(request.folder or request.store)
+    if any(map(_is_contribution, request.sources)):
+        _report_contributions(request, wanted)
+        return
+    if len(request.sources) > 1:
+        raise Failure(Status.USAGE, f"report takes one store, not {len(request.sources)}; or several contributions")
+    source = Store(request.sources[0] if request.sources else request.store)
     if not source.folder.is_dir():
-        verb = "millpond-bench run EXPERIMENT" if any(one.form == "results" for one in wanted) else "millpond advise"
+        of_papers = any(one.form in ("results", "contribution") for one in wanted)
+        verb = "millpond-bench run EXPERIMENT" if of_papers else "millpond advise"
         raise Failure(Status.INPUT, f"there is no store {source.folder}; `{verb} --store DIR` makes one")
     prove_all([one for one in wanted if one.form != "results"])
     for one in wanted:
         if one.form == "results":
             _write_results(source, one.path)
+        elif one.form == "contribution":
+            packed = extensions.part("pack_results", f"-o FILE{_CONTRIBUTION}")(source)
+            write_form(packed or _no_verdicts(source), one.place)
         elif not request.out and request.format is None:
             _print(source, request)
         else:
@@ -78,14 +94,48 @@ def _wanted(request: ReportRequest) -> tuple[Output, ...]:
 
 def _write_results(store: Store, folder: Path) -> None:
     """Writes the store's results on papers' statements to a folder, and merges them with the results already there."""
+    _require_folder(folder)
+    if not extensions.part("write_results", "-o results:FOLDER")(store, folder):
+        _no_verdicts(store)
+
+
+def _require_folder(folder: Path) -> None:
     if str(folder) == STDOUT or (folder.exists() and not folder.is_dir()):
         raise Failure(Status.USAGE, "results are several files: write -o results:FOLDER, such as docs/results")
-    if not extensions.part("write_results", "-o results:FOLDER")(store, folder):
-        raise Failure(
-            Status.INPUT,
-            f"the store {store.folder} has no verdicts on statements; `millpond-bench run EXPERIMENT --store DIR` "
-            "stores those of whole experiments",
-        )
+
+
+def _no_verdicts(store: Store) -> NoReturn:
+    raise Failure(
+        Status.INPUT,
+        f"the store {store.folder} has no verdicts on statements; `millpond-bench run EXPERIMENT --store DIR` stores "
+        "those of whole experiments",
+    )
+
+
+def _is_contribution(path: Path) -> bool:
+    return not path.is_dir() and (path.exists() or path.name.endswith(_CONTRIBUTION))
+
+
+def _report_contributions(request: ReportRequest, wanted: Sequence[Output]) -> None:
+    """Reports contributions. Failure before anything is written if one of them is refused (3) or a form is not one of
+    theirs (2).
+    """
+    for one in wanted:
+        if one.form not in _MATRIX_FORMS:
+            raise Failure(Status.USAGE, f"contributions have no {one.form}; their forms: {', '.join(_MATRIX_FORMS)}")
+        if one.form == "results":
+            _require_folder(one.path)
+    if request.run:
+        raise Failure(Status.USAGE, "--run picks a run of a store, and contributions have none")
+    prove_all([one for one in wanted if one.form != "results"])
+    found = extensions.part("report_on_contributions", "a report on contributions")(request.sources)
+    for one in wanted:
+        if one.form == "results":
+            found.write_results(one.path)
+        elif not request.out:
+            found.show()
+        else:
+            write_form(found.render(one.form), one.place)
 
 
 def _make(store: Store, chosen: str, run: str | None) -> str | bytes:

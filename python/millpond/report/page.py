@@ -10,12 +10,11 @@ the hashes of its own style and script, so nothing else can run in it.
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jinja2 import Template
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from millpond.report.cases import Case
 from millpond.report.figures import round_figures
@@ -29,9 +28,6 @@ from millpond.system.any_bytes import shown
 
 BUDGET_BYTES = 2_900_000
 _CONTENTS_LETTERS = 48
-_LONG_NAME = 24
-_PLACES = re.compile(r"(::|&lt;|, |/|\(|_)(?=\w)")
-_TICKED = re.compile(r"`([^`]+)`")
 _CONTENTS_AT_MOST = 200
 DETAILS = (Detail(), Detail(20, 3, 1), Detail(10, 0, 0, figures=False))
 
@@ -50,7 +46,6 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
 
 def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str]) -> str:
     page = load("report.js", "report.css")
-    page.environment.filters |= {"breakable": _breakable, "ticked": _ticked}
     template = page.environment.get_template("report_case.html.j2", globals={"html_of": html_of})
     lines = 200 * min(len(cases), _CONTENTS_AT_MOST) + 2 * sum(map(len, [*damaged, *missing]))
     left = BUDGET_BYTES - len(page.style) - len(page.script) - 8000 - lines
@@ -119,14 +114,3 @@ def strips(view: CaseView) -> dict[str, StripAxis]:
         ))
         for metric in dict.fromkeys(gain.metric for gain in gains)
     }  # fmt: skip
-
-
-def _breakable(text: str) -> Markup:
-    """Returns a long name with places where a line may end, so that it is not broken inside a word."""
-    escaped = str(escape(text))
-    return Markup(_PLACES.sub(r"\1<wbr>", escaped) if len(text) > _LONG_NAME else escaped)
-
-
-def _ticked(text: str) -> Markup:
-    """Returns a sentence whose parts in backquotes are code."""
-    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))

@@ -6,10 +6,13 @@
 The checksum covers the values, not the text, so a document may be indented again or its members may change places. A
 document without a checksum is accepted, because older writers had none. Native programs use the same checksum
 (lab/plan/json_seal.hpp).
+
+`digest` covers the same values by SHA-256, for documents that come from other people and are told apart by it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import zlib
 from typing import Any
@@ -33,10 +36,19 @@ def seal_flaw(document: object) -> str:
     return "its checksum does not hold: it was damaged, or changed, since it was written"
 
 
+def digest(document: object) -> str:
+    """The SHA-256 of the values of a document in plain data: `sha256:1a2b…`. Equal values have equal digests."""
+    return f"sha256:{hashlib.sha256(_content(document)).hexdigest()}"
+
+
 def _seal_of(document: dict[str, Any]) -> str:
+    return f"crc32:{zlib.crc32(_content(document)):08x}"
+
+
+def _content(value: object) -> bytes:
     parts: list[bytes] = []
-    _add(parts, document)
-    return f"crc32:{zlib.crc32(b''.join(parts)):08x}"
+    _add(parts, value)
+    return b"".join(parts)
 
 
 def _add(parts: list[bytes], value: object) -> None:

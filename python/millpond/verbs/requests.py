@@ -97,6 +97,7 @@ REPORT_FORMS = {
     ".html": "html", ".htm": "html", ".txt": "text", ".md": "markdown", ".json": "json", ".csv": "csv",
     ".subsystems.csv": "subsystems", ".pb.gz": "pprof", ".folded": "collapsed", ".objects.folded": "objects",
     ".live_bytes.folded": "live_bytes", ".speedscope.json": "speedscope", ".chrome.json": "chrome",
+    ".contribution.json": "contribution",
 }  # fmt: skip
 
 
@@ -104,12 +105,16 @@ REPORT_FORMS = {
 class ReportRequest:
     """The request of `millpond report`."""
 
-    folder: Path | None = positional("[STORE]", "The store to report; the same as --store.", kind=Path)
+    sources: tuple[Path, ...] = positional(
+        "[STORE | CONTRIBUTION...]", "The store to report; the same as --store. Or contributions of several machines, "
+        "to show every statement on every machine.", kind=Path, is_repeated=True,
+    )  # fmt: skip
     out: tuple[Output, ...] = outputs(
         "Write the report: .html, .md, .txt or .json; the observations or subsystems of one run: .csv, "
         ".subsystems.csv; its call tree: .pb.gz (pprof), .folded, .objects.folded, .live_bytes.folded, "
         ".speedscope.json; live bytes over time: .chrome.json. May be repeated. results:FOLDER writes the results of "
-        "`millpond-bench` on papers' statements. Default: text on the terminal.",
+        "`millpond-bench` on papers' statements, .contribution.json packs them for other people. Default: text on the "
+        "terminal.",
         REPORT_FORMS | {"results/": "results"}, bare="text",
     )  # fmt: skip
     run: str | None = option("--run", "RUN", "One run: its id, the start of its id, or `latest`.")

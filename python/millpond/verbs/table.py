@@ -77,6 +77,7 @@ VERBS = (
         (
             ("millpond report -o report.html", "everything as one offline page"),
             ("millpond report results/store --run latest -o profile.pb.gz", "the call tree of the latest run"),
+            ("millpond report *.contribution.json -o matrix.html", "papers' statements on many machines"),
         ),
         (renamed("--output", "-o"),),
     ),

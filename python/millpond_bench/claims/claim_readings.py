@@ -7,7 +7,8 @@
     largest    "up to": the term with the largest median; it must reach the bound, and no other may pass it
     smallest   the same for the smallest
     share      "most", "almost always": the share of the terms from `at_least` to `at_most`; its interval is from those
-               that clearly are to those that clearly are not
+               that clearly are to those that clearly are not. With both limits the statement is stronger if too few
+               terms lie between them, and enough once the limit that is further from no effect is lifted
     spread     "consistent": the largest term / the smallest, by their medians
 
 If one of many terms decides, it was found by looking at all: the p-value is multiplied by their number (Bonferroni).
@@ -26,7 +27,7 @@ import msgspec
 
 from millpond.statistics.order_statistics import Summary, summarise
 from millpond_bench.claims.claim_terms import Term, terms_of
-from millpond_bench.claims.claims import BROKEN, HOLDS, Claim
+from millpond_bench.claims.claims import BROKEN, HOLDS, STRONGER, Claim
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS, RATE, Region, chance_of, region_of
 from millpond_bench.experiments.experiment_data import Place
 from millpond_bench.experiments.result_table import PlaceTable
@@ -148,9 +149,23 @@ def _chance_of_outermost(
 
 
 def _share(claim: Claim, terms: Sequence[Term]) -> Reading:
-    """The number of terms between two limits, by their medians."""
+    """The share of terms between two limits; stronger if the terms that lack to it lie beyond the far limit."""
     low = -math.inf if claim.at_least is None else float(claim.at_least)
     high = math.inf if claim.at_most is None else float(claim.at_most)
+    found = _share_between(claim, terms, low, high)
+    none = 0.0 if claim.kind in ("rank", "fails") else 1.0
+    if not (math.isfinite(low) and math.isfinite(high)) or low <= none <= high or found.region not in BROKEN:
+        return found
+    lifted = _share_between(claim, terms, *((low, math.inf) if none < low else (-math.inf, high)))
+    if found.figure.median >= claim.low or lifted.region != HOLDS:
+        return found
+    p = None if found.p is None or lifted.p is None else max(found.p, lifted.p)
+    note = f"{lifted.figure.median:.3g} with those beyond {high if none < low else low:g}"
+    return replace(found, region=STRONGER, p=p, note=note)
+
+
+def _share_between(claim: Claim, terms: Sequence[Term], low: float, high: float) -> Reading:
+    """The share of terms between two limits, by their medians."""
     inside, outside = Region(HOLDS, low, high), [Region("", -math.inf, low), Region("", high, math.inf)]
     series = [list(term.rounds.values()) for term in terms]
     found = [summarise(values) for values in series]

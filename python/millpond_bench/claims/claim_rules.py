@@ -13,6 +13,9 @@ A label of the paper (`AS7`) means one strategy among ours, and another one amon
 paper's were (`ExperimentData.documents_own`): such a statement has two verdicts. A statement whose labels mean the same
 in both (`AS1`), or that names a strategy without a label (`AS7s`), has one.
 
+A statement names its premise (`premises`). Points where that fails are no evidence; if none is left, the statement
+cannot be tested on this program.
+
 The kind `untestable` has no rule: no measurement here could decide it, and `missing` names what it would need.
 
 `where` has a value for an axis, a list of them, or a range: `from`, `to`, `below` another axis, or `is` another axis.
@@ -31,7 +34,8 @@ import msgspec
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
 from millpond_bench.claims.claim_readings import read
-from millpond_bench.claims.claims import NOT_MEASURED, UNDECIDED, UNTESTABLE, Claim, Verdict, load
+from millpond_bench.claims.claims import NOT_MEASURED, UNDECIDED, UNFOUNDED, UNTESTABLE, Claim, Verdict, load
+from millpond_bench.claims.premises import NONE, Premise, PremiseCheck, check_premise, premise_of
 from millpond_bench.claims.verdicts import FEWEST_ROUNDS, controlled
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.experiment_data import ExperimentData, Place
@@ -61,7 +65,10 @@ def judge_all(
     reasons = {**(missing or {}), THREADS: f"a core for each thread: this machine has {here}"}
     in_two = [claim for claim in claims if _has_two_verdicts(claim, data)]
     judged = controlled([
-        _untestable(judge(claim, data, published, within, names=names), data, ours, here, reasons, names)
+        _untestable(
+            judge(claim, data, published, within, names=names, premise=premise_of(claim, experiment.claims)),
+            data, ours, here, reasons, names,
+        )
         for names, some in ((data.canonical, claims), (data.original_allocator, in_two))
         for claim in some
     ])  # fmt: skip
@@ -105,30 +112,44 @@ def _untestable(
 
 
 def judge(
-    claim: Claim, data: ExperimentData, published: PlaceTable, ours: PlaceTable, *, names: Names | None = None
-) -> Verdict:
+    claim: Claim, data: ExperimentData, published: PlaceTable, ours: PlaceTable, *, names: Names | None = None,
+    premise: Premise | None = None,
+) -> Verdict:  # fmt: skip
     """One statement on both, judged by itself: chance is limited at `RATE` for it only.
 
-    `names`: our strategy for a name of the paper (`AS7`); the experiment's own aliases if not given.
+    `names`: our strategy for a name of the paper (`AS7`); the experiment's own aliases if not given. `premise`: what
+    it supposes of our programs.
     """
+    said: dict[str, Any] = {"premise": premise.wording() if premise else NONE}
     if claim.kind == "untestable":
-        return Verdict(claim, None, UNTESTABLE)
+        return Verdict(claim, None, UNTESTABLE, **said)
+    names = names or data.canonical
     printed = None if claim.published_lost else read(in_our_names(claim, data, data.canonical), published)
-    found = read(in_our_names(claim, data, names or data.canonical), ours)
-    said: dict[str, Any] = {}
+    rule = in_our_names(claim, data, names)
+    checked = check_premise(rule, premise, ours, names)
+    found = read(rule, checked.figures)
     if printed:
-        said = {"published": printed.figure.median, "published_satisfies": printed.satisfied}
+        said |= {"published": printed.figure.median, "published_satisfies": printed.satisfied}
+    if not found and checked.failed and read(rule, ours):
+        lacks = f"its premise fails: {checked.failed_text()}"
+        return Verdict(msgspec.structs.replace(claim, missing=lacks), None, UNFOUNDED, **said)
     if not found:
         return Verdict(claim, None, NOT_MEASURED, **said)
     evidence = tuple(dict.fromkeys(ours.names.get(place, "") for place in found.places))
     judged = Verdict(claim, found.figure, UNDECIDED, **said, points=len(found.places), evidence=evidence,
-                     worst=found.worst, note=found.note)  # fmt: skip
+                     worst=found.worst, note="; ".join(filter(None, (found.note, _note_on(checked)))))  # fmt: skip
     if claim.counted:
         return replace(judged, verdict=found.region or UNDECIDED)
     if found.figure.n < FEWEST_ROUNDS:
         why = f"{plural(found.figure.n, 'round')}, a verdict needs {FEWEST_ROUNDS}"
         return replace(judged, note="; ".join(filter(None, (why, judged.note))))
     return controlled([replace(judged, region=found.region, p=found.p)])[0]
+
+
+def _note_on(checked: PremiseCheck) -> str:
+    """A remark on points that a premise leaves out, or on a premise that was not measured."""
+    left_out = f"left out, since the premise fails: {checked.failed_text()}" if checked.failed else ""
+    return "; ".join(filter(None, (left_out, "its premise was not measured" if checked.unknown else "")))
 
 
 def in_our_names(claim: Claim, data: ExperimentData, names: Names) -> Claim:

@@ -26,11 +26,13 @@ from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import ResultRow
 
 HOLDS, UNDECIDED, NOT_MEASURED, UNTESTABLE = "holds", "undecided", "not measured", "cannot be tested here"
+# The premise of a statement fails at all of its points.
+UNFOUNDED = "cannot be tested on this program"
 STRONGER, WEAKER, OPPOSITE, ABSENT = "stronger", "weaker", "opposite", "absent"
 # The verdicts on a statement that does not hold, the gravest first; and the verdict on a missed bar.
 BROKEN = (OPPOSITE, ABSENT, WEAKER, STRONGER)
 MISSED = "missed"
-VERDICTS = (HOLDS, STRONGER, WEAKER, OPPOSITE, ABSENT, UNDECIDED, NOT_MEASURED, UNTESTABLE)
+VERDICTS = (HOLDS, STRONGER, WEAKER, OPPOSITE, ABSENT, UNDECIDED, NOT_MEASURED, UNTESTABLE, UNFOUNDED)
 # The verdict on a bar without a limit.
 REPORTED = ""
 FOLDER = "claims"
@@ -46,7 +48,7 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `low`, `high`: the bound; either may be absent. `metric`: if not the experiment's figure. `no_effect`: the value
     that means no effect, if the rule does not define it. `paper_disagrees`: why the paper's own figures do not confirm
     it. `published_lost`: why there are no published figures to compare. `exact`: for counts that never vary, so that
-    one round is enough.
+    one round is enough. `premise`: the name of what it supposes of a program (`premises`), or `none`.
 
     For bars (`is_bar`): the `unit` of the figure, and substitutes for the bound: `or_ideal`, so many times the ideal;
     `or_noise`, an interval that reaches it; `or_unseen`, bytes that the kernel does not show (`more` than the peer's,
@@ -63,6 +65,7 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     missing: str = ""
     paper_disagrees: str = ""
     published_lost: str = ""
+    premise: str = ""
     is_bar: bool = False
     unit: str = "×"
     or_ideal: Number = 0.0
@@ -96,7 +99,7 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def matches(self, point: Point, but: str = "") -> bool:
         """True if the statement is about the point, whatever its value on the axis `but`."""
         at = dict(point)
-        return all(_fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
+        return all(fits(at.get(name), wanted, at) for name, wanted in self.where.items() if name != but)
 
     def surroundings(self) -> set[str]:
         """The parts of the program's environment that it names: without them it cannot be tested."""
@@ -124,7 +127,7 @@ class Claim(Rule, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.also or ideal or ("or inside the noise" if self.or_noise else unseen.get(self.or_unseen, ""))
 
 
-def _fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
+def fits(value: int | str | None, wanted: Any, at: Mapping[str, Any]) -> bool:
     """True if a value equals a number or a word, is in a list, or lies in a range whose ends may be other axes."""
     if value is None:
         return False
@@ -142,7 +145,8 @@ class Verdict:
     For a statement: `region`, the verdict from the interval, without regard to chance; `p` and `p_adjusted`, its
     chance, by itself and among all statements judged with it, None for exact counts; `doubt`, why chance is not
     excluded; `worst`, the point that decides; `published_satisfies`, whether the paper's own figures confirm it;
-    `on_documents`, the verdict on allocators that are built as the paper's were, None if they are the same.
+    `on_documents`, the verdict on allocators that are built as the paper's were, None if they are the same; `premise`,
+    its premise in words.
 
     For a bar: `workload`; a `note`; `rows`, its rows, where the figure is that of the `worst` one (a row that does not
     hold comes before all that do); `outcomes`, the rounds behind it.
@@ -165,6 +169,7 @@ class Verdict:
     rows: tuple[ResultRow, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     on_documents: Verdict | None = None
+    premise: str = ""
 
     @property
     def name(self) -> str:
@@ -192,6 +197,7 @@ class Verdict:
             published_lost=claim.published_lost or None, ours=self.ours, verdict=self.verdict,
             p_adjusted=self.p_adjusted, worst=self.worst or None, note=self._notes(),
             missing=claim.missing or None, points=self.points, evidence=self.evidence,
+            premise=self.premise or None,
             on_documents=self.on_documents._record_on_documents() if self.on_documents else None,
         )  # fmt: skip
 
@@ -286,18 +292,18 @@ def missing_bar(name: str, why: str) -> Verdict:
 
 
 @cache
-def _file(name: str) -> Mapping[str, Any]:
+def claims_file(name: str) -> Mapping[str, Any]:
+    """A file of `claims/` as plain data."""
     return tomllib.loads((files("millpond_bench.suites") / FOLDER / name).read_text(encoding="utf-8"))
 
 
 @cache
 def load(name: str) -> tuple[Claim, ...]:
     """The claims of a file. ValueError for an unknown key."""
-    heads = {"are_bars": "is_bar", "are_exact": "exact"}
-    given = {field: True for head, field in heads.items() if _file(name).get(head)}
-    return tuple(Claim.from_json({**given, **entry}) for entry in _file(name)["claim"])
+    given = {"is_bar": True} if claims_file(name).get("are_bars") else {}
+    return tuple(Claim.from_json({**given, **entry}) for entry in claims_file(name)["claim"])
 
 
 def heading(name: str) -> str:
     """The origin of the statements, for a reader: a paper, or candidates of ours."""
-    return str(_file(name)["heading"])
+    return str(claims_file(name)["heading"])

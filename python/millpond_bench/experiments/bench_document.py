@@ -133,7 +133,8 @@ class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
 
     `p_adjusted`: the chance of this verdict by noise only, after all statements judged together; null for exact
     counts. `worst`: the point that decides, if each counts. `note`: why it is undecided, how many points hold.
-    `on_documents`: null if the statement names no allocator that the paper had built otherwise than ours.
+    `on_documents`: null if the statement names no allocator that the paper had built otherwise than ours. `premise`:
+    what it supposes of the program, with the conditions that are measured, or `none`; null in older results.
     """
 
     id: str
@@ -156,6 +157,7 @@ class JudgedClaim(BenchRecord, frozen=True, kw_only=True):
     points: int
     evidence: tuple[str, ...]
     on_documents: JudgedOnDocuments | None = None
+    premise: str | None = None
 
 
 class SummaryRow(BenchRecord, frozen=True, kw_only=True):

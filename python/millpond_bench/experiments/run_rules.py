@@ -21,11 +21,13 @@ class RunRules:
     """The needs and limits of a run. Its readers start processes, and estimate their costs.
 
     `needs`: of a cell's parameters and strategy. `optional`: strategies that a program may have been built without; it
-    then runs without them. `memory_bytes`: the address space that each process may have; 0 for no limit. `extra_runs`:
-    one more run of some cells, for other values.
+    then runs without them. `memory_bytes`: the address space that each process may have; `writable_bytes`: the memory
+    that it may write to, without what is only reserved; 0 for no limit. `extra_runs`: one more run of some cells, for
+    other values.
     """
 
     needs: Callable[[Mapping[str, str], str], Needs]
     optional: tuple[str, ...] = ()
     memory_bytes: int = 0
+    writable_bytes: int = 0
     extra_runs: tuple[Any, ...] = ()  # extra_runs.ExtraRun

@@ -179,8 +179,8 @@ def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> S
 class Launch:
     """The start of the program for a cell, besides the cell's own parameters.
 
-    `counted_functions`: their instructions are counted, and nothing is timed. `memory_bytes`: the address space that
-    the process may have (util-linux's prlimit sets it); 0 for no limit.
+    `counted_functions`: their instructions are counted, and nothing is timed. `memory_bytes` and
+    `writable_bytes`: the process's limits as in `RunRules` (util-linux's prlimit sets them).
     """
 
     around: Surroundings
@@ -189,11 +189,14 @@ class Launch:
     options: tuple[str, ...] = ()
     counted_functions: tuple[str, ...] = ()
     memory_bytes: int = 0
+    writable_bytes: int = 0
 
     @property
     def limited(self) -> tuple[str, ...]:
         """The words before the command line of a round."""
-        return ("prlimit", f"--as={self.memory_bytes}", "--") if self.memory_bytes else ()
+        limits = (("as", self.memory_bytes), ("data", self.writable_bytes))
+        options = [f"--{name}={size}" for name, size in limits if size]
+        return ("prlimit", *options, "--") if options else ()
 
 
 def usual_launch(cell: Cell) -> Launch:

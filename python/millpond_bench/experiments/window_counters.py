@@ -4,11 +4,12 @@
     --counters            each round counts, next to its clocks                   kind `counted`
     --event NAME          … and that event of the processor                       kind `counted`
     --counters=simulated  two more processes for each cell, under callgrind and
-                          under our capturing tool, which counts working sets     kind `simulated`
+                          under our capturing tool: working sets, translation     kind `simulated`
     --perf-control C,A    an outer perf counts its events in each round's window
 
 An unavailable counter is null, with the reason. Simulated caches are callgrind's: the first and last level of this
-machine; misses are of reads.
+machine; misses are of reads. Simulated translation buffers have 64 and 1536 entries for pages of 4 KiB; their misses
+are of reads and writes.
 
     perf stat --delay=-1 --control fd:CTL,ACK -- millpond-bench run … --perf-control CTL,ACK
         ▲ "enable", "disable" ── CTL ── the process of a round, around its window ◀── "ack" ── ACK ──┘
@@ -51,13 +52,14 @@ _EVENTS = {
     "branch_misses": ("Bcm", "Bim"),
 }
 _NO_CLOCK = "callgrind simulates caches and has no clock: it knows no cycles"
-_NO_TLB = "callgrind simulates no TLB"
-NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles", "l1d_stall_cycles"), _NO_CLOCK) | dict.fromkeys(
-    ("dtlb_misses", "page_walks"), _NO_TLB
-)
+NOT_SIMULATED = dict.fromkeys(("cycles", "stalled_cycles", "l1d_stall_cycles"), _NO_CLOCK)
 # The names of the simulators' `distinct` counts: lines of 64 bytes and pages of 4 KiB referenced within the window.
 _WORKING_SET = dict(zip((64, 4096), WORKING_SETS, strict=True))
-SIMULATED = (*_EVENTS, *WORKING_SETS)
+# Translation buffers as of a processor of today: a miss of the second one walks the page tables.
+_TRANSLATION = "tlb:page=4K,entries=64/1536,ways=4/12"
+_OF_TRANSLATION = {1: "dtlb_misses", 2: "page_walks"}
+_CAPTURED = (*WORKING_SETS, *_OF_TRANSLATION.values())
+SIMULATED = (*_EVENTS, *_CAPTURED)
 # The time of both processes relative to a round, about: one simulates caches and branches, one distances.
 SLOWDOWN = 200.0
 _LEAST_PATIENCE_SECONDS = 600.0
@@ -201,9 +203,9 @@ class SimulatedRunner:
         environment = Surroundings.of(cell).environment({})
         values, absent = self._events(cell, environment, patience)
         try:
-            values |= _working_set(self._argv_of[cell], environment, patience)
+            values |= _captured(self._argv_of[cell], environment, patience)
         except LookupError as error:
-            absent |= dict.fromkeys(WORKING_SETS, str(error.args[0]))
+            absent |= dict.fromkeys(_CAPTURED, str(error.args[0]))
         return Outcome(cell, stage, number, values, absent=absent, kind="simulated")
 
     def _events(
@@ -225,9 +227,12 @@ class SimulatedRunner:
         return values, absent
 
 
-def _working_set(argv: Sequence[str], environment: dict[str, str], patience: float) -> dict[str, float]:
-    """The number of lines and pages that the window references. LookupError if they cannot be counted."""
-    simulators = [word for size in _WORKING_SET for word in ("--simulate", f"distances:line={size}")]
+def _captured(argv: Sequence[str], environment: dict[str, str], patience: float) -> dict[str, float]:
+    """The number of lines and pages that the window references, and its misses of the translation buffers.
+    LookupError if they cannot be counted.
+    """
+    described = [_TRANSLATION, *(f"distances:line={size}" for size in _WORKING_SET)]
+    simulators = [word for one in described for word in ("--simulate", one)]
     try:
         with temporary_folder() as folder:
             trace = folder / "window.mpt"
@@ -240,8 +245,11 @@ def _working_set(argv: Sequence[str], environment: dict[str, str], patience: flo
         raise LookupError(failure.message) from failure
     if counted.input.references == 0:
         raise LookupError(f"our capturing tool {_NOTHING_SEEN}")
-    rows = (row for one in counted.simulators for row in one.metrics if row.metric == "distinct")
-    return {_WORKING_SET[row.line_bytes]: float(row.value) for row in rows if row.line_bytes in _WORKING_SET}
+    rows = [(one.kind, row) for one in counted.simulators for row in one.metrics]
+    found = {_WORKING_SET[row.line_bytes]: float(row.value) for _, row in rows
+             if row.metric == "distinct" and row.line_bytes in _WORKING_SET}  # fmt: skip
+    return found | {_OF_TRANSLATION[row.level]: float(row.value) for kind, row in rows
+                    if kind == "tlb" and row.metric == "misses" and row.level in _OF_TRANSLATION}  # fmt: skip
 
 
 def _why_none(done: native.ProgramOutput, patience: float, tool: str = "callgrind") -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +36,7 @@ from millpond_bench.laboratory.bench_advice import run_verb
 from millpond_bench.laboratory.bench_mallocs import library_of
 from millpond_bench.laboratory.bench_rows import Bench, Step, observed
 from millpond_bench.programs import i386_programs
+from millpond_bench.programs.allocator_statistics import statistics_in
 from millpond_bench.programs.grunwald1993_programs import StudyProgram
 from millpond_bench.tables import grunwald1993_tables
 
@@ -47,9 +47,6 @@ CHOSEN, CHOSEN_ARENA = "synthesized", "synthesized_arena"
 BOUNDED = "size_map"
 # Closer pairs of the paper are not compared.
 _CLEAR = 1.01
-# A line for the allocator, and one for the general allocator behind its lists.
-_COUNTED = re.compile(r"millpond [^:]+: (\d+) allocations of \d+ bytes in \d+, (\d+) frees")
-_USED = re.compile(r"(\d+) bytes used,")
 
 
 @dataclass(frozen=True)
@@ -212,18 +209,8 @@ def _cost(program: RealProgram, malloc: Malloc, bench: Bench) -> AllocatorCost:
     if own == 0:
         raise Failure(Status.ENVIRONMENT, f"{program.name} did not run on {malloc.name}")
     said = _run(preloaded(program.command, malloc), program, {"MILLPOND_STATS": "1"})
-    heap_bytes, allocated, freed = _statistics(said)
-    return AllocatorCost(sum(by_file.values()), own, heap_bytes, allocated, freed)
-
-
-def _statistics(said: str) -> tuple[int | None, int | None, int | None]:
-    """The heap's bytes, and the objects allocated and freed, of the program itself: it ends after its children."""
-    usages = list(_USED.finditer(said))
-    if not usages:
-        return None, None, None
-    counted = _COUNTED.findall(said, usages[-1].end())
-    allocated, freed = (sum(int(line[i]) for line in counted) if counted else None for i in (0, 1))
-    return int(usages[-1][1]), allocated, freed
+    told = statistics_in(said)
+    return AllocatorCost(sum(by_file.values()), own, told.heap_bytes, told.allocated, told.freed)
 
 
 def _row(program: str, allocator: str, cost: AllocatorCost, package: str = "") -> Verdict:

@@ -14,21 +14,21 @@ One offline file: no network, no script except the report's own, colours by clas
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from millpond.report.figures.figure_html import html_of
-from millpond.report.figures.offline_page import load
+from millpond.report.figures.offline_page import load, ticked
 from millpond.report.figures.specification import Figure
 from millpond.statistics.order_statistics import Summary
 from millpond.store.observations import heap_state
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
-from millpond_bench.claims.claims import Claim, Verdict, heading, number_text
+from millpond_bench.claims.claims import UNFOUNDED, Claim, Verdict, heading, number_text
+from millpond_bench.claims.premises import NONE
 from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec
 from millpond_bench.experiments.result_table import PublishedTable, ResultRow
 from millpond_bench.experiments.suite_rounds import SuiteProgram
@@ -46,7 +46,6 @@ _BESIDE_AT_MOST = 400
 _BOTH = "A curve is dashed as published and solid as measured here. Two heat maps share one scale."
 _OURS = "All figures are measured here: the document's own are lost, or it has none."
 _ELSEWHERE = "All figures are measured here: the document's own are of other points, which larger scales measure."
-_TICKED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def _section(run: ExperimentRun) -> ExperimentSection:
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
     return ExperimentSection(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
-        spec.section, spec.measured, asks.asks, asks.found, found, _ticked(run.figures_only), facts,
+        spec.section, spec.measured, asks.asks, asks.found, found, ticked(run.figures_only), facts,
         [note for note in run.notes if note not in spec.notes and not (run.figures_only and "verdict" in note)],
         spec.notes, labels, {}, axes, terms(" ".join([spec.measured, asks.asks, asks.found, *spec.notes])),
         reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],
@@ -146,11 +145,6 @@ def _section(run: ExperimentRun) -> ExperimentSection:
         max(0, len(beside) - _BESIDE_AT_MOST), headings, counted[:_BESIDE_AT_MOST],
         max(0, len(counted) - _BESIDE_AT_MOST),
     )  # fmt: skip
-
-
-def _ticked(text: str) -> Markup:
-    """The text with `code` in its element."""
-    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _strategies(run: PublishedRun) -> list[str]:
@@ -202,7 +196,7 @@ def _claim(judged: Verdict, spec: ExperimentSpec) -> dict[str, Any]:
         "statement": claim.statement,
         "rule": _rule_text(judged, unit),
         "published": published,
-        "aside": _aside(claim),
+        "aside": _aside(judged),
         **_figure_and_verdict(judged, unit),
         "on_documents": _figure_and_verdict(judged.on_documents, unit) if judged.on_documents else None,
     }
@@ -231,7 +225,7 @@ def _figure_and_verdict(judged: Verdict, unit: str) -> dict[str, str]:
         "interval": f"{_value_text(ours.low, unit)} – {_value_text(ours.high, unit)}" if ours else "",
         "title": _title(judged, ours) if ours else "",
         "verdict": judged.verdict,
-        "missing": f"missing: {missing}" if missing else judged.remark,
+        "missing": missing if judged.verdict == UNFOUNDED else f"missing: {missing}" if missing else judged.remark,
         "class": _class(judged),
     }
 
@@ -245,11 +239,13 @@ def _class(judged: Verdict) -> str:
     return {True: "verdict-holds", False: "verdict-fails", None: "verdict-open"}[judged.holds]
 
 
-def _aside(claim: Claim) -> str:
-    """A remark if the paper contradicts its own statement, or has no figures for it."""
-    if claim.paper_disagrees:
-        return f"The document itself: {claim.paper_disagrees}."
-    return f"No published figures: {claim.published_lost}." if claim.published_lost else ""
+def _aside(judged: Verdict) -> str:
+    """Remarks: what the statement supposes, and whether the paper contradicts it or has no figures for it."""
+    claim = judged.claim
+    lost = f"No published figures: {claim.published_lost}." if claim.published_lost else ""
+    itself = f"The document itself: {claim.paper_disagrees}." if claim.paper_disagrees else lost
+    supposed = f"Premise: {judged.premise}." if judged.premise not in ("", NONE) else ""
+    return " ".join(filter(None, (itself, supposed)))
 
 
 _OVER = {

@@ -2,8 +2,9 @@
 """Permanent verdicts ("millpond.results/1"): a whole run's verdicts on a paper's statements, with date and machine.
 
     bench --store DIR ─▶ DIR/results/RUN.json.gz ─┐
-    another machine's store, copied into it ──────┼─▶ merged ─▶ docs/results/DOCUMENT.json, pages (results_page)
-    docs/results/DOCUMENT.json of an earlier day ─┘
+    another machine's store, copied into it ──────┼─▶ merged ─┬─▶ docs/results/DOCUMENT.json, pages (results_page)
+    docs/results/DOCUMENT.json of an earlier day ─┤           └─▶ a file for other people (contribution)
+    contributions of other people ────────────────┘
 
 A **part** is one experiment at one scale on one machine, built by one toolchain, on one malloc. A later part replaces
 an earlier one of the same; all other parts stay as they are, with their own date.
@@ -11,20 +12,25 @@ an earlier one of the same; all other parts stay as they are, with their own dat
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from millpond.cells.cell import MALLOC, SURROUNDINGS, TOOLCHAIN
 from millpond.rounds.interleaved_rounds import WHOLE, measured_rounds
 from millpond.store.store import Store
+from millpond.system import output
 from millpond.system.errors import Failure, Status
 from millpond.system.input_file import parse_json, read_bytes
 from millpond.system.json_seal import seal_flaw
 from millpond_bench.experiments.bench_document import BenchRecord, JudgedClaim
+from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.runs.published_run import PublishedRun
 
 SCHEMA: Literal["millpond.results/1"] = "millpond.results/1"
@@ -37,7 +43,8 @@ _SCALES = ("standard", "shape", "paper", QUICK)
 
 class KeptPart(BenchRecord, frozen=True, kw_only=True):
     """The verdicts on one experiment. `measured`: the time of its last round, UTC. `compiler`: from the program's
-    output.
+    output. `digests`: SHA-256 of the suite's program and of its malloc's library, by file name; older results have
+    none.
     """
 
     experiment: str
@@ -52,6 +59,7 @@ class KeptPart(BenchRecord, frozen=True, kw_only=True):
     rounds: int
     measured: str
     claims: tuple[JudgedClaim, ...]
+    digests: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -76,30 +84,32 @@ class KeptResults(BenchRecord, frozen=True, kw_only=True):
 
 
 def keep(run: PublishedRun, store: Store, options: str) -> None:
-    """Keeps a run's verdicts in the store. `options`: the verb's options for it. Failure (status 4)."""
-    results = results_of(run, f"millpond-bench run {run.spec.name} {options}".rstrip())
+    """Keeps a run's verdicts in the store. `options`: as for `results_of`. Failure (status 4)."""
+    results = results_of(run, options)
     if results is not None:
         store.write_document(KIND, run.journal.run, results.to_json())
 
 
-def results_of(run: PublishedRun, command: str) -> KeptResults | None:
+def results_of(run: PublishedRun, options: str) -> KeptResults | None:
     """The permanent part of a run: a part for each toolchain and malloc that the user named, else one.
 
-    None for a run without statements, and for a shard, which is not judged. `command`: the command that made the run.
+    None for a run without statements, and for a shard, which is not judged. `options`: the verb's options for it.
     """
     ran = [outcome for outcome in run.outcomes if outcome.round > 0]
     if run.request.shard != WHOLE or not run.claims or not ran:
         return None
-    compilers = {(p.around.toolchain, p.around.malloc): p.built_by for p in run.programs}
+    command = f"millpond-bench run {run.spec.name} {options}".rstrip()
+    programs = {(program.around.toolchain, program.around.malloc): program for program in run.programs}
     head = run.journal.head(SCHEMA)
     parts = []
     for number, around in enumerate(_surroundings(run)):
         names = dict(around)
         toolchain, malloc = (names.get(name, SURROUNDINGS[name]) for name in (TOOLCHAIN, MALLOC))
+        program = programs.get((names.get(TOOLCHAIN, ""), names.get(MALLOC, "")))
         parts.append(KeptPart(
             experiment=run.spec.name, title=run.spec.title, scale=run.request.scale, toolchain=toolchain,
             malloc=malloc, machine=head["machine"],
-            compiler=compilers.get((names.get(TOOLCHAIN, ""), names.get(MALLOC, "")), ""),
+            compiler=program.built_by if program else "", digests=_digests(program) if program else {},
             version=head["version"], command=command, rounds=measured_rounds(run.outcomes),
             measured=max(outcome.time_utc for outcome in ran),
             claims=tuple(
@@ -109,6 +119,16 @@ def results_of(run: PublishedRun, command: str) -> KeptResults | None:
             ),
         ))  # fmt: skip
     return KeptResults(document=run.spec.document, source=run.spec.source, parts=tuple(parts))
+
+
+def _digests(program: SuiteProgram) -> dict[str, str]:
+    """The digests of the files that ran; a file that cannot be read has none."""
+    found = {}
+    with suppress(Failure):
+        for path in (program.around.program(program.name), Path(program.malloc)):
+            with suppress(OSError):
+                found[path.name] = f"sha256:{hashlib.sha256(read_bytes(path)).hexdigest()}"
+    return found
 
 
 def _without_cells(claim: JudgedClaim) -> JudgedClaim:
@@ -152,6 +172,22 @@ def _worth_showing(parts: Iterable[KeptPart]) -> tuple[KeptPart, ...]:
     better = {part.place for part in parts if part.scale != QUICK}
     kept = [part for part in parts if part.scale != QUICK or part.place not in better]
     return tuple(sorted(kept, key=lambda part: part.order))
+
+
+def json_text(results: Any) -> str:
+    """Results in plain data as JSON with a statement in each line, so that one changed statement changes one line."""
+    rows: list[str] = []
+
+    def marked(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: list(map(row, each)) if name == "claims" else marked(each) for name, each in value.items()}
+        return list(map(marked, value)) if isinstance(value, list) else value
+
+    def row(claim: Any) -> str:
+        rows.append(output.json_text(claim, compact=True).rstrip())
+        return f"\0{len(rows) - 1}"  # no text of results has this character
+
+    return re.sub(r'"\\u0000(\d+)"', lambda found: rows[int(found[1])], output.json_text(marked(results)))
 
 
 def in_store(store: Store) -> list[KeptResults]:

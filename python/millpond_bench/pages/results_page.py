@@ -9,12 +9,10 @@ DOCUMENT.json  the data of the pages
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from millpond.report.markdown import code, escaped, table
 from millpond.statistics.order_statistics import Summary
@@ -23,34 +21,36 @@ from millpond.system.json_seal import sealed
 from millpond.system.new_folders import make_folder
 from millpond.system.wording import plural
 from millpond_bench.claims.claims import VERDICTS, number_text
+from millpond_bench.claims.premises import NONE
 from millpond_bench.experiments.bench_document import JudgedClaim
-from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults
+from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults, json_text
+from millpond_bench.pages.statement_matrix import (
+    MatrixCell,
+    MatrixColumn,
+    MatrixRow,
+    StatementMatrix,
+    columns_of,
+    matrix_of,
+    place_of,
+)
 
 INDEX, MATRIX = "README.md", "matrix.md"
 _NONE = "–"
 _MADE = "<!-- Written by `millpond report -o results:FOLDER`: not by hand. -->"
 VERDICT_WORDS = "../reference/benchmarks.md#verdicts"
 COLUMNS = 100
+_MADE_OF_CONTRIBUTIONS = "<!-- Written by `millpond report CONTRIBUTION... -o FILE.md`: not by hand. -->"
+MATRIX_TITLE = "Statements on machines, toolchains and mallocs"
+COLUMN_MEANING = "A column is a machine, the toolchain that built the suites, and the malloc that they ran on."
+LEFT_OUT_TITLE = "Left out"
 NO_EVIDENCE = "Quick scale: small sizes, few points. A first look, no evidence."
-
-
-def _in_rows(results: dict[str, Any]) -> str:
-    """The results as JSON with a statement in each line, so that a change of one statement changes one line."""
-    claims: list[str] = []
-
-    def row(claim: Any) -> str:
-        claims.append(output.json_text(claim, compact=True).rstrip())
-        return f"<claim {len(claims) - 1}>"
-
-    marked = {**results, "parts": [{**p, "claims": [row(c) for c in p["claims"]]} for p in results["parts"]]}
-    return re.sub(r'"<claim (\d+)>"', lambda found: claims[int(found[1])], output.json_text(marked))
 
 
 def write(folder: Path, results: Sequence[KeptResults]) -> None:
     """Writes the pages and the JSON behind them; each file appears whole. Failure (status 4) if that is impossible."""
     make_folder(folder)
     for one in results:
-        output.write_text(folder / f"{one.document}.json", _in_rows(sealed(one.to_json())))
+        output.write_text(folder / f"{one.document}.json", json_text(sealed(one.to_json())))
     for name, text in pages(results).items():
         output.write_text(folder / name, text)
 
@@ -60,7 +60,7 @@ def pages(results: Sequence[KeptResults]) -> dict[str, str]:
     return {
         INDEX: _index(results),
         **{f"{one.document}.md": _document(one) for one in results},
-        MATRIX: _matrix(results),
+        MATRIX: matrix_text(matrix_of(results)),
     }
 
 
@@ -102,7 +102,7 @@ def _which(part: KeptPart, results: KeptResults) -> str:
     """The suffix of a heading that tells a part from others of its experiment; its column is that of the matrix."""
     if sum(other.experiment == part.experiment for other in results.parts) == 1:
         return ""
-    return f" ({part.scale} scale, {_letters(results)[_column(part)]})"
+    return f" ({part.scale} scale, {columns_of(results)[place_of(part)].name})"
 
 
 def _part(part: KeptPart, which: str) -> list[str]:
@@ -119,6 +119,7 @@ def _part(part: KeptPart, which: str) -> list[str]:
         for claim in part.claims
     ]  # fmt: skip
     notes = [[code(claim.id), escaped("; ".join(found))] for claim in part.claims if (found := _notes(claim))]
+    notes += _premises(part)
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
     return [
@@ -129,6 +130,15 @@ def _part(part: KeptPart, which: str) -> list[str]:
         _text_table(head, rows),
         _text_table(["id", "note"], notes) if notes else "",
     ]
+
+
+def _premises(part: KeptPart) -> list[list[str]]:
+    """A row for each premise, with the statements that have it."""
+    by_premise: dict[str, list[str]] = {}
+    for claim in part.claims:
+        if claim.premise not in (None, NONE):
+            by_premise.setdefault(str(claim.premise), []).append(claim.id)
+    return [[", ".join(map(code, names)), f"premise: {escaped(premise)}"] for premise, names in by_premise.items()]
 
 
 def _has_both(part: KeptPart) -> bool:
@@ -155,46 +165,51 @@ def _notes(claim: JudgedClaim) -> list[str]:
     ]
 
 
-def _matrix(results: Sequence[KeptResults]) -> str:
+def matrix_text(matrix: StatementMatrix) -> str:
+    """The matrix as Markdown."""
     texts = []
-    for one in results:
-        letters = _letters(one)
-        found: dict[str, dict[tuple[str, str, str], list[str]]] = {}
-        names: dict[str, str] = {}
-        for part in one.parts:
-            for claim in part.claims:
-                names[claim.id] = claim.statement
-                cell = f"{claim.verdict}{f', {figure_text(claim.ours)}' if claim.ours else ''} ({part.scale})"
-                found.setdefault(claim.id, {}).setdefault(_column(part), []).append(cell)
+    for one in matrix.documents:
         texts.append(f"## {one.document}")
-        texts.append(_items(
-            f"{letter}: {escaped(f'{column[0]}; {column[1]}, {column[2]}')}" for column, letter in letters.items()
-        ))  # fmt: skip
+        texts.append(_items(f"{column.name}: {escaped(column_text(column))}" for column in one.columns))
         rows = [
-            [code(name), escaped(names[name]),
-             *("<br>".join(cells.get(column, [_NONE])) for column in letters)]
-            for name, cells in found.items()
+            [code(one.label(row)), escaped(row.statement), *([row_counts_text(row)] if one.columns[1:] else []),
+             *(_cells(row, column.name) for column in one.columns)]
+            for row in one.rows
         ]  # fmt: skip
-        texts.append(_text_table(["id", "statement", *letters.values()], rows))
+        head = ["id", "statement", *(["verdicts"] if one.columns[1:] else [])]
+        texts.append(_text_table([*head, *(column.name for column in one.columns)], rows))
+    left_out = _items(map(escaped, matrix.left_out))
     return _page(
-        "Statements on machines, toolchains and mallocs",
-        "A column is a machine, the toolchain that built the suites, and the malloc that they ran on.",
+        MATRIX_TITLE,
+        COLUMN_MEANING,
         *texts,
+        *([f"## {LEFT_OUT_TITLE}", left_out] if left_out else ()),
+        made=_MADE_OF_CONTRIBUTIONS if matrix.contributions else _MADE,
     )
 
 
-def _column(part: KeptPart) -> tuple[str, str, str]:
-    return part.machine, part.toolchain, part.malloc
+def column_text(column: MatrixColumn) -> str:
+    """A column in words: machine; toolchain, malloc."""
+    return f"{column.machine}; {column.toolchain}, {column.malloc}"
 
 
-def _letters(results: KeptResults) -> Mapping[tuple[str, str, str], str]:
-    """The columns of a document's matrix, with a short heading for each."""
-    columns = dict.fromkeys(_column(part) for part in results.parts)
-    return {column: f"M{number}" for number, column in enumerate(columns, 1)}
+def cell_text(cell: MatrixCell) -> str:
+    """A cell in words: `holds, 1.43 (1.42 – 1.45), 11 rounds (standard)`."""
+    figure = [figure_text(cell.figure), plural(cell.figure.n, "round")] if cell.figure else []
+    return f"{', '.join([cell.verdict, *figure])} ({cell.scale})"
 
 
-def _page(title: str, *parts: str) -> str:
-    return "\n\n".join([f"# {title}", _MADE, *filter(None, parts)]) + "\n"
+def row_counts_text(row: MatrixRow) -> str:
+    """The verdicts on one statement: `holds 40, weaker 1`."""
+    return counts_text(cell.verdict for cell in row.cells)
+
+
+def _cells(row: MatrixRow, column: str) -> str:
+    return "<br>".join(escaped(cell_text(cell)) for cell in row.in_column(column)) or _NONE
+
+
+def _page(title: str, *parts: str, made: str = _MADE) -> str:
+    return "\n\n".join([f"# {title}", made, *filter(None, parts)]) + "\n"
 
 
 def _items(texts: Iterable[str]) -> str:
@@ -209,11 +224,15 @@ def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return table(head, len(head), rows)
 
 
-def _counts(part: KeptPart) -> str:
-    """`12 hold, 3 …`: the verdicts that occur, in their usual order."""
-    counted = Counter(claim.verdict for claim in part.claims)
+def counts_text(verdicts: Iterable[str]) -> str:
+    """`holds 3, weaker 9`: the verdicts that occur, in their usual order."""
+    counted = Counter(verdicts)
     order = [*VERDICTS, *sorted(counted.keys() - {*VERDICTS})]
-    return f"{len(part.claims)}: " + ", ".join(f"{name} {counted[name]}" for name in order if counted[name])
+    return ", ".join(f"{name} {counted[name]}" for name in order if counted[name])
+
+
+def _counts(part: KeptPart) -> str:
+    return f"{len(part.claims)}: {counts_text(claim.verdict for claim in part.claims)}"
 
 
 def _date(part: KeptPart) -> str:

@@ -15,14 +15,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import shutil
 import statistics
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cells.metrics import Metrics
@@ -36,12 +36,16 @@ from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.temporary import temporary_folder
+from millpond_bench.programs import custom_malloc
+from millpond_bench.programs.allocator_statistics import AllocatorStatistics, statistics_of
 from millpond_bench.programs.grunwald1993_programs import PROGRAMS, PURPOSE
 
-# The paper's programs and inputs, with the programs of today in their place; and two more.
+# The paper's programs and inputs, with the programs of today in their place; an interpreter that allocates as the
+# paper's GS did, with three inputs as well; and two more.
 ROLES = {
     "ESPRESSO": "abc", "GS": "gs large", "PTC": "spin", "GAWK": "gawk", "MAKE": "make", "GS-Small": "gs small",
-    "GS-Medium": "gs text", "PERL": "perl", "F2C": "f2c",
+    "GS-Medium": "gs text", "TROFF": "troff large", "TROFF-Small": "troff small", "TROFF-Medium": "troff medium",
+    "PERL": "perl", "F2C": "f2c",
 }  # fmt: skip
 PROGRAM, INPUT = "program", "input"
 MEASURED, TRAINED = "measured", "trained"  # the inputs of a StudyProgram
@@ -65,7 +69,8 @@ METRICS = Metrics(
     {
         "instructions_executed": "instructions", "allocator_instructions": "instructions", "references": "references",
         "stores": "references", "allocator_references": "references", "objects_allocated": "objects",
-        "objects_freed": "objects", "requested_bytes": "bytes", "common_sizes_share": "share", "heap_bytes": "bytes",
+        "objects_freed": "objects", "requested_bytes": "bytes", "common_sizes_share": "share",
+        "size_24_rank": "rank", "heap_bytes": "bytes", "examined_objects": "objects",
         "pages": "pages",
         **{f"misses_{line}_{size}": "references" for line in LINES_BYTES for size in CACHES_KIBIBYTES},
         "cold_misses": "references", "allocator_misses": "references", "indirect_misses": "references",
@@ -77,9 +82,9 @@ METRICS = Metrics(
     },
     is_open=True,
 )  # fmt: skip
+_STUDIED_BYTES = 24  # "a very common allocation request size" (section 4.3)
 _FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
 _TIMED_RUNS = 3  # of the program without a tool, in each round: the median is its CPU time
-_USED = re.compile(r"(\d+) bytes used,")
 # Faults between these shares of all touched pages make the slope.
 _SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
@@ -90,12 +95,20 @@ def identity_of(cell: Cell) -> str:
     Empty if one of them is missing.
     """
     try:
-        files = [native.find(CAPTURE), native.find(SIMULATE), *filter(None, [layout_of(cell.contender.name).library])]
+        files = [native.find(CAPTURE), native.find(SIMULATE), *_files_of(cell.contender.name)]
         tool = native.libraries(CAPTURE) / "valgrind" / "millpond-amd64-linux"
         program = program_path(cell)
     except Failure:
         return ""
     return subject_of([program, *map(str, files)], [tool, *files])
+
+
+def _files_of(allocator: str) -> list[Path]:
+    """The files that an allocator comes from. Failure (2 or 4) if it does not exist here."""
+    if allocator == custom_malloc.NAME:
+        return [native.find(custom_malloc.RECORDER)]
+    library = layout_of(allocator).library
+    return [library] if library else []
 
 
 _INPUTS = threading.Lock()
@@ -116,9 +129,14 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
         return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
 
 
+def executable_of(cell: Cell) -> str:
+    """The name of the program of a cell."""
+    return PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable
+
+
 def program_path(cell: Cell) -> str:
     """The path of a cell's program. Failure (4) if it is not installed."""
-    return require_program(PROGRAMS[ROLES[dict(cell.parameters)[PROGRAM]]].executable, PURPOSE)
+    return require_program(executable_of(cell), PURPOSE)
 
 
 @dataclass
@@ -128,7 +146,9 @@ class CaptureRunner:
     folder: Path
     inputs: Path
     limit_seconds: float = 3600.0
-    _heaps: dict[Cell, int | None] = field(default_factory=dict)
+    _custom: dict[str, Path] = field(default_factory=dict)
+    _building: threading.Lock = field(default_factory=threading.Lock)
+    _told: dict[Cell, AllocatorStatistics] = field(default_factory=dict)
     _probing: threading.Lock = field(default_factory=threading.Lock)
 
     def _latencies(self) -> Path:
@@ -147,7 +167,7 @@ class CaptureRunner:
 
     def _captured(self, cell: Cell, stage: str, number: int, trace: Path, latencies: Path) -> Outcome:
         workload = program_of(cell, self.inputs, trace.parent)
-        layout = layout_of(cell.contender.name)
+        layout = self._layout(cell)
         simulators = [word for each in _DESCRIPTIONS for word in ("--simulate", each)]
         preload = ["--preload", str(layout.library)] if layout.library else []
         command = [require_program("setarch"), "-R", str(native.find(CAPTURE)), *simulators, *preload, "-o", str(trace),
@@ -164,31 +184,28 @@ class CaptureRunner:
             said = done.stderr.decode(errors="replace").strip()[-300:]
             why = f"{describe(done.returncode, max(0, -done.returncode))}: {said}"
             return Outcome.failed(cell, stage, number, "killed", why)
-        if cell not in self._heaps:
-            self._heaps[cell] = _heap_bytes(workload, layout)
-        values = _values(trace, latencies, self._heaps[cell])
+        if cell not in self._told:
+            self._told[cell] = statistics_of(workload, layout.library)
+        values = _values(trace, latencies, self._told[cell])
         return Outcome(cell, stage, number, {**values, "cpu_seconds": _cpu_seconds(workload, layout)}, kind="simulated")
+
+    def _layout(self, cell: Cell) -> Layout:
+        """The allocator of a cell; that of customised classes is built once for each program."""
+        if cell.contender.name != custom_malloc.NAME:
+            return layout_of(cell.contender.name)
+        role = dict(cell.parameters)[PROGRAM]
+        with self._building:
+            if role not in self._custom:
+                place = self.folder / f"custom_{role}"
+                trained = replace(cell, parameters=((PROGRAM, role), (INPUT, TRAINED)))
+                program = program_of(trained, self.inputs, place / "program")
+                self._custom[role] = custom_malloc.build(program, place / "malloc")
+            return Layout(custom_malloc.NAME, self._custom[role])
 
 
 def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[str, str]:
     """An environment of equal size for every allocator; after eight sizes the first comes again."""
     return {**user_environment(), **workload.environment, **padding(layout.library, number % 8)}
-
-
-def _heap_bytes(workload: RealProgram, layout: Layout) -> int | None:
-    """The total memory that the allocator has taken from the system, from a separate run, because an allocator that
-    keeps statistics executes more. None if it does not report it.
-    """
-    if layout.library is None:
-        return None
-    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
-        done = subprocess.run(
-            workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
-            cwd=workload.folder, env={**user_environment(), **workload.environment, "MILLPOND_STATS": "1",
-                                      "LD_PRELOAD": str(layout.library)},
-        )  # fmt: skip
-    told = _USED.findall(done.stderr.decode(errors="replace"))
-    return int(told[-1]) if told else None
 
 
 def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
@@ -218,9 +235,9 @@ def _model_seconds(simulation: Simulation) -> float:
     return sum(waits) * 1e-9
 
 
-def _values(trace: Path, latencies: Path, heap_bytes: int | None) -> dict[str, float]:
-    told = native.answer(SIMULATE, ["--json", "-", "--latencies", str(latencies), str(trace)])
-    simulation = Simulation.from_json(json.loads(told))
+def _values(trace: Path, latencies: Path, told: AllocatorStatistics) -> dict[str, float]:
+    answer = native.answer(SIMULATE, ["--json", "-", "--latencies", str(latencies), str(trace)])
+    simulation = Simulation.from_json(json.loads(answer))
     [facts] = json.loads(native.answer("millpond-characterise", ["--summary", "--json", "-", str(trace)]))
     [sizes] = json.loads(native.answer("millpond-characterise", ["--sizes", "--json", "-", str(trace)]))
     census = sizes["census"]
@@ -234,12 +251,23 @@ def _values(trace: Path, latencies: Path, heap_bytes: int | None) -> dict[str, f
         "objects_freed": facts["trace"]["frees"],
         "requested_bytes": census["requested_bytes"],
         "common_sizes_share": common / max(1, census["requests"]),
-        **({} if heap_bytes is None else {"heap_bytes": heap_bytes}),
+        "size_24_rank": _rank_of_size(sizes["rows"], _STUDIED_BYTES),
+        **{
+            name: value
+            for name, value in (("heap_bytes", told.heap_bytes), ("examined_objects", told.examined))
+            if value is not None
+        },
         "model_seconds": _model_seconds(simulation),
         **_of_caches(simulation.simulators),
         **_of_pages(simulation.simulators),
     }
     return {name: float(value) for name, value in counted.items()}
+
+
+def _rank_of_size(rows: Sequence[Mapping[str, Any]], size_bytes: int) -> int:
+    """The place of a size among all by their requests, 1 for the most common; sizes are multiples of 8, rounded up."""
+    requests: dict[int, int] = {row["bytes"]: row["requests"] for row in rows}
+    return 1 + sum(found > requests.get(size_bytes, 0) for found in requests.values())
 
 
 def _of_caches(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
@@ -309,7 +337,7 @@ def lacking(cells: list[Cell]) -> dict[Cell, str]:
     first: Failure | None = None
     for cell in cells:
         try:
-            layout_of(cell.contender.name)
+            _files_of(cell.contender.name)
             program_path(cell)
         except Failure as failure:
             first = first or failure

@@ -23,11 +23,12 @@ from millpond.store.round_log import subject_of
 from millpond.system.errors import Failure
 from millpond.system.temporary import temporary_folder
 from millpond_bench.programs import i386_programs
-from millpond_bench.programs.grunwald1993_captures import environment_of, program_of
+from millpond_bench.programs.allocator_statistics import statistics_of
+from millpond_bench.programs.grunwald1993_captures import environment_of, executable_of, program_of
 
 CACHES = (CacheShape(16, 1, 32), CacheShape(64, 1, 32))
 METRICS = Metrics(
-    {"instructions_executed": "instructions", "references": "references",
+    {"instructions_executed": "instructions", "references": "references", "objects_allocated": "objects",
      **{f"misses_32_{cache.kibibytes}": "references" for cache in CACHES}},
     is_open=True,
 )  # fmt: skip
@@ -43,6 +44,7 @@ def lacking(cells: list[Cell]) -> dict[Cell, str]:
     for cell in cells:
         try:
             _malloc_of(cell)
+            i386_programs.require_unpacked(executable_of(cell))
         except Failure as failure:
             missing[cell] = failure.message
     return missing
@@ -86,6 +88,8 @@ class I386Runner:
         first = found[CACHES[0]]
         values = {"instructions_executed": first.instructions, "references": first.references}
         values |= {f"misses_32_{cache.kibibytes}": counts.misses for cache, counts in found.items()}
+        objects = statistics_of(workload, malloc.path).allocated
+        values |= {} if objects is None else {"objects_allocated": objects}
         return Outcome(
             cell, stage, number, {name: float(value) for name, value in values.items()}, kind="simulated"
         )  # fmt: skip

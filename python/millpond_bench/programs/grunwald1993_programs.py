@@ -3,6 +3,7 @@
 
     GAWK       gawk                words of a text, formatted as a dictionary
     GS         gs, three inputs    pages of text, of curves, and both
+               troff, three inputs sections of a manual: today's gs divides its memory itself, troff asks malloc
     MAKE       make                a dry run of a makefile with many rules
     ESPRESSO   berkeley-abc        a random PLA, collapsed and factored
     PTC        spin                a model of many processes, to C; frees nothing, as PTC does
@@ -37,6 +38,8 @@ END {
     print line
 }
 """
+# No macros and fonts of the user's own.
+_GROFF = {"GROFF_TMAC_PATH": "", "GROFF_FONT_PATH": "", "LC_ALL": "C"}
 _LOGIC = "read_pla {}; strash; dc2; collapse; sop; fx; strash; dc2; print_stats"
 
 
@@ -92,6 +95,30 @@ def ghostscript(kind: str, seed: int, pages: int, lines: int, curves: int, folde
     page = write_once(folder / f"pages_{kind}_{seed}.ps", lambda: _pages(seed, pages, lines, curves))
     options = ("-q", "-dSAFER", "-dBATCH", "-dNOPAUSE", "-dNODISPLAY")
     return RealProgram(f"gs {kind}", (_require("gs"), *options, str(page)))
+
+
+def _manual(seed: int, sections: int) -> str:
+    """A manual in the macros of man pages: six paragraphs of five lines a section, with changes of font."""
+    rng = random.Random(seed)
+
+    def words(number: int) -> str:
+        return " ".join("".join(rng.choices("etaoinshrdlu", k=rng.randint(2, 10))) for _ in range(number))
+
+    parts = [".TH TOOL 1\n"]
+    for _ in range(sections):
+        parts.append(f".SH {words(2)}\n")
+        for _ in range(6):
+            parts.append(rng.choice((".PP\n", f".TP\n.B {words(1)}\n", ".IP \\(bu 3\n")))
+            for _ in range(5):
+                bold = f" \\fB{words(1)}\\fR {words(1)}" if rng.random() < 0.5 else ""
+                parts.append(f"{words(6)}{bold}\n")
+    return "".join(parts)
+
+
+def troff(seed: int, sections: int, folder: Path) -> RealProgram:
+    manual = write_once(folder / f"manual_{seed}_{sections}.man", lambda: _manual(seed, sections))
+    # The name tells the inputs apart, as that of gs does.
+    return RealProgram(f"troff {sections}", (_require("troff"), "-man", "-Tps", str(manual)), environment=_GROFF)
 
 
 def _makefile(seed: int, targets: int) -> str:
@@ -175,14 +202,22 @@ def _gs(kind: str, pages: int, lines: int, curves: int, trained_pages: int = 0) 
     )  # fmt: skip
 
 
+def _troff(sections: int, trained_sections: int = 0) -> StudyProgram:
+    fewer = trained_sections or (sections + 1) // 2
+    return StudyProgram("GS", "troff", partial(troff, 1, sections), partial(troff, 2, fewer))
+
+
 PROGRAMS = {
-    "gawk": StudyProgram("GAWK", "gawk", partial(gawk, 1, 12_000), partial(gawk, 2, 5000)),
+    "gawk": StudyProgram("GAWK", "gawk", partial(gawk, 1, 66_000), partial(gawk, 2, 25_000)),
     "gs small": _gs("small", 2, 20, 50),
     "gs text": _gs("text", 20, 70, 0),
     "gs curves": _gs("curves", 8, 10, 800),
     "gs large": _gs("large", 40, 60, 400, 4),
+    "troff small": _troff(26),
+    "troff medium": _troff(130),
+    "troff large": _troff(350, 40),
     "make": StudyProgram("MAKE", "make", partial(make, 1, 500), partial(make, 2, 200)),
-    "abc": StudyProgram("ESPRESSO", "berkeley-abc", partial(logic, 1, 14, 200), partial(logic, 2, 12, 150)),
+    "abc": StudyProgram("ESPRESSO", "berkeley-abc", partial(logic, 1, 14, 260), partial(logic, 2, 12, 150)),
     "spin": StudyProgram("PTC", "spin", partial(model_translator, 1, 20), partial(model_translator, 2, 8)),
     "f2c": StudyProgram("PTC", "f2c", partial(translator, 1, 150), partial(translator, 2, 60)),
     "perl": StudyProgram("", "perl", partial(perl, 1, 5000), partial(perl, 2, 2500)),

@@ -71,14 +71,23 @@ def library_of(name: str) -> Malloc:
     return Malloc(name, path)
 
 
-def for_i386(program: RealProgram) -> RealProgram:
-    """The same program and input, run by the i386 loader. Failure (4) if that program was not unpacked."""
-    place = _programs()
-    ours = place / "usr" / "bin" / Path(program.command[0]).name
+def require_unpacked(name: str) -> Path:
+    """The path of a program by its name. Failure (4) if it was not unpacked."""
+    ours = _programs() / "usr" / "bin" / name
     if not ours.is_file():
         raise Failure(
             Status.ENVIRONMENT, f"{ours} is missing: `scripts/setup bench-study-i386` unpacks i386 programs again"
         )
+    return ours
+
+
+def for_i386(program: RealProgram) -> RealProgram:
+    """The same program and input, run by the i386 loader. Failure (4) if that program was not unpacked.
+
+    troff reads the fonts and macros of the installed package: they are the same for every processor.
+    """
+    place = _programs()
+    ours = require_unpacked(Path(program.command[0]).name)
     libraries = ":".join(str(place / each) for each in _LIBRARIES)
     loader = (str(place / _LOADER), "--inhibit-cache", "--library-path", libraries)
     resources = [str(version / each) for version in place.glob("usr/share/ghostscript/[0-9]*") for each in _RESOURCES]
@@ -91,7 +100,8 @@ def for_i386(program: RealProgram) -> RealProgram:
 
 def package_of(program: RealProgram) -> str:
     """The Debian package and version that the program was unpacked from: `gawk 1:5.2.1-2`; empty if unknown."""
-    name = {"gs": "ghostscript"}.get(program.name.split()[0], program.name.split()[0])
+    first = program.name.split()[0]
+    name = {"gs": "ghostscript", "troff": "groff-base"}.get(first, first)
     try:
         lines = (_programs() / "packages.txt").read_text(encoding="utf-8").splitlines()
     except OSError:

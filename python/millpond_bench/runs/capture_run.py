@@ -40,7 +40,7 @@ from millpond_bench.runs.published_run import PublishedRun
 
 Values = Mapping[str, float]
 _JOURNAL = "grunwald1993.captures"
-_NATIVE = ("millpond-references", "millpond-simulate", "millpond-characterise", "millpond-probe")
+_NATIVE = ("millpond-record", "millpond-references", "millpond-simulate", "millpond-characterise", "millpond-probe")
 _LIMIT_SECONDS = 3 * 3600.0
 
 
@@ -73,12 +73,15 @@ class CaptureSpec(PublishedSpec):
     baseline's capture of the same program and round (None if it does not exist).
 
     `runner`: computes a round's values, thread-safe, from a folder of its own and the folder of the inputs. `lacking`:
-    why cells cannot be run here. `identity`: tells the programs of a cell from other builds.
+    why cells cannot be run here. `identity`: tells the programs of a cell from other builds. `once`: cells of which one
+    round is enough, because statements ask only for their counts, or for nothing.
     """
 
     runner: Callable[[Path, Path], Runner] = grunwald1993_captures.CaptureRunner
     lacking: Callable[[list[Cell]], dict[Cell, str]] = grunwald1993_captures.lacking
     identity: Callable[[Cell], str] = grunwald1993_captures.identity_of
+    travels: bool = True
+    once: Callable[[Cell], bool] = lambda _: False
 
     unfold: Callable[[Values, Values | None], Iterable[tuple[Parameters, Values]]]
 
@@ -112,6 +115,10 @@ class CaptureRun(PublishedRun):
         return Journal(_JOURNAL, ("millpond", "bench", _JOURNAL), metrics=self.spec.metrics,
                        seed=self.request.seed, programs=programs)  # fmt: skip
 
+    def rounds_of(self, cell: Cell) -> int:
+        """One for cells whose misses no statement asks for, unless the user named a number."""
+        return 1 if self.request.rounds is None and self.spec.once(cell) else super().rounds_of(cell)
+
     def measure(self) -> None:
         """Makes the captures that no experiment has made yet; there are no warm-up rounds, and none is timed."""
         store = self.request.store or _store_of_this_process()
@@ -120,7 +127,9 @@ class CaptureRun(PublishedRun):
             runner = self.spec.runner(folder, (PLACE / "inputs").resolve())
             self.outcomes = self.run_cells(runner, self._recipe(), log, self.cells)
 
-    def _recipe(self) -> CaptureRecipe:
+    def _recipe(self) -> CaptureRecipe | None:
+        if not self.spec.travels:
+            return None
         programs = {Path(grunwald1993_captures.program_path(cell)).resolve() for cell in self.cells}
         return CaptureRecipe(self.spec.runner, tuple(sorted(programs)))
 

@@ -92,7 +92,8 @@ class PublishedRun(SuiteRun):
         return self._programs[around]
 
     def launch(self, cell: Cell) -> Launch:
-        return replace(usual_launch(cell), memory_bytes=self.spec.rules.memory_bytes)
+        rules = self.spec.rules
+        return replace(usual_launch(cell), memory_bytes=rules.memory_bytes, writable_bytes=rules.writable_bytes)
 
     def require(self) -> None:
         """Failure (status 4) if a program is missing or lacks something: before anything is measured.

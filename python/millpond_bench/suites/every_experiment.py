@@ -14,6 +14,7 @@ from millpond_bench.suites import (
     p0089_anomalies,
     p0089_bindings,
     p0089_dials,
+    p0089_freeing,
     p0089_memory,
     p0089_shuffles,
     p0089_spike,
@@ -34,6 +35,7 @@ OF_SUITES = (
     *p0089_bindings.EXPERIMENTS,
     *unique_chars.EXPERIMENTS,
     *suballocator.EXPERIMENTS,
+    p0089_freeing.EXPERIMENT,
     *reserve_commit.EXPERIMENTS,
 )
 PUBLISHED = (*OF_SUITES, *grunwald1993_locality.EXPERIMENTS)

@@ -120,7 +120,8 @@ class FakeP0089:
         took = self.seconds(given["workload"], strategy, own) * self.config.get("factor", {}).get(strategy, 1.0)
         times = dict.fromkeys(self.times(given["workload"], own), took)
         metrics = {**times, "units": UNITS, "page_faults": 7, "peak_bytes": 1_000_000, "end_bytes": 0,
-                   "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5, "elements_bytes": 4e7}  # fmt: skip
+                   "held_bytes": None, "shuffle_seconds": 0.5, "kept_share": 0.5, "elements_bytes": 4e7,
+                   "larger_bytes": 5e7, "sum_share": 0.6, "free_to_allocate": 1.5}  # fmt: skip
         result = {**head, "checksum": checksum, "metrics": metrics}
         if "--counters" in argv or "--event" in argv:
             result["counters"] = self.config.get("counters", {})
@@ -149,6 +150,9 @@ class FakeP0089:
         rows = [{"description": f"distances:line={size}",
                  "metrics": [{"metric": "distinct", "unit": "blocks", "value": count, "line_bytes": size}]}
                 for size, count in ((64, 32), (4096, 2))]  # fmt: skip
+        rows.append({"description": "tlb:page=4K,entries=64/1536,ways=4/12",
+                     "metrics": [{"metric": "misses", "unit": "references", "value": count, "level": level}
+                                 for level, count in ((1, 9), (2, 4))]})  # fmt: skip
         return {
             "schema": "millpond.simulation/1", "simulators": rows,
             "input": {"path": "window.mpt", "format": "counts", "instructions": 2 * seen, "references": seen,

@@ -27,7 +27,8 @@ class FakeReserveCommit:
         del environment
         if "--list" in argv:
             return ProgramOutput(0, json.dumps(self._listed()), "")
-        given = {argv[i].removeprefix("--"): argv[i + 1] for i in range(1, len(argv) - 1, 2)}
+        own = argv[argv.index("--") + 1 :] if argv[0] == "prlimit" else argv
+        given = {own[i].removeprefix("--"): own[i + 1] for i in range(1, len(own) - 1, 2)}
         self.calls.append(given)
         strategy = given["contender"]
         status = "bad_alloc" if strategy in self._fails else "ok"

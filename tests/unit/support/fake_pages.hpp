@@ -22,7 +22,16 @@
 
 namespace millpond::test {
 
-enum class page_call : unsigned char { reserve, commit, populate, decommit, discard, advise_huge, release };
+enum class page_call : unsigned char {
+    reserve,
+    commit,
+    populate,
+    decommit,
+    discard,
+    set_writable,
+    advise_huge,
+    release
+};
 
 struct fake_pages_knobs {
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
@@ -40,7 +49,7 @@ struct fake_pages {
 
     inline static fake_pages_knobs set;
 
-    inline static std::array<std::size_t, 7> counts{};  // calls by page_call
+    inline static std::array<std::size_t, 8> counts{};  // calls by page_call
     inline static std::size_t fallible_calls = 0;
     inline static std::size_t charged_bytes = 0;
     inline static std::size_t most_charged_bytes = 0;
@@ -114,6 +123,12 @@ struct fake_pages {
         ++counts[static_cast<std::size_t>(page_call::discard)];
         expect_committed(at, bytes, "discard");
         os::pages::discard(at, bytes);
+    }
+
+    static bool set_writable(void* at, std::size_t bytes, bool writable) noexcept {
+        if (refused(page_call::set_writable)) return false;
+        expect_committed(at, bytes, "set_writable");
+        return os::pages::set_writable(at, bytes, writable);
     }
 
     static bool advise_huge(void* at, std::size_t bytes, bool wanted) noexcept {

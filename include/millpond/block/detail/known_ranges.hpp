@@ -37,6 +37,7 @@ struct known_range {
     std::size_t bytes = 0;  // with it
     std::size_t committed = 0;
     std::size_t most_committed = 0;
+    bool is_writable = true;  // what is committed
     const char* what = "reservation";
     std::uint64_t released = 0;  // its number among the released ranges; 0: not released
 };
@@ -64,6 +65,10 @@ class known_ranges {
             found.committed = bytes;
             if (found.most_committed < bytes) found.most_committed = bytes;
         });
+    }
+
+    static void note_writable(const void* begin, bool writable) noexcept {
+        change(begin, [&](range& found) { found.is_writable = writable; });
     }
 
     // Effects: notes that the owner of the range is gone. The range starts at `begin`, has `bytes`, and is unmapped
@@ -171,6 +176,9 @@ class known_ranges {
             std::snprintf(how, sizeof how, "after it was destroyed, with all that lay there");
         } else if (offset >= one.size) {
             std::snprintf(how, sizeof how, "%zu bytes behind the limit of %zu bytes", offset - one.size, one.size);
+        } else if (offset < one.committed && !one.is_writable) {
+            kind = "write to protected memory";
+            std::snprintf(how, sizeof how, "where protect() allows only reads");
         } else if (offset < one.most_committed) {
             kind = "use after free";
             std::snprintf(how, sizeof how, "where the memory went back to the system; %zu bytes of %zu are left",
@@ -195,6 +203,7 @@ class known_ranges {
     static constexpr void add(const void*, std::size_t, std::size_t) noexcept {}
     static constexpr void name(const void*, const char*) noexcept {}
     static constexpr void note_committed(const void*, std::size_t) noexcept {}
+    static constexpr void note_writable(const void*, bool) noexcept {}
     static constexpr void release(void*, std::size_t) noexcept {}
     static constexpr bool release_kept() noexcept { return false; }
 };

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from millpond import __version__
 from millpond.system.clock import utc_now
@@ -33,6 +34,9 @@ from millpond.system.wording import (
 
 # The script of figures with its library.
 BUNDLE = Path(__file__).resolve().parents[1] / "bundle/figures.js"
+_LONG_NAME = 24
+_PLACES = re.compile(r"(::|&lt;|, |/|\(|_)(?=\w)")
+_TICKED = re.compile(r"`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -72,8 +76,19 @@ def load(script: str, *styles: str) -> OfflinePage:
     )
     environment.filters |= {
         "bytes": bytes_text, "count": count_text, "share": share_text, "seconds": seconds_text, "saved": saved_text,
-        "change": change_text, "yes_or_no": yes_or_no_text,
+        "change": change_text, "yes_or_no": yes_or_no_text, "breakable": breakable, "ticked": ticked,
     }  # fmt: skip
     source = [loader.get_source(environment, name)[0] for name in (script, "figures.css", *styles)]
     charts = BUNDLE.read_text(encoding="utf-8") if BUNDLE.is_file() else ""
     return OfflinePage(environment, "".join(source[1:]), f"{charts}{source[0]}")
+
+
+def breakable(text: str) -> Markup:
+    """Returns a long name with places where a line may end, so that it is not broken inside a word."""
+    escaped = str(escape(text))
+    return Markup(_PLACES.sub(r"\1<wbr>", escaped) if len(text) > _LONG_NAME else escaped)
+
+
+def ticked(text: str) -> Markup:
+    """Returns a sentence whose parts in backquotes are code."""
+    return Markup(_TICKED.sub(r"<code>\1</code>", str(escape(text))))
