@@ -40,7 +40,7 @@ pygments_dark_style = "a11y-high-contrast-dark"
 def _without_empty_headings(
     app: Any, page: str, template: str, context: dict[str, Any], document: Any
 ) -> None:  # Sphinx names its arguments
-    """Makes the empty corner of a table a cell: a heading without text is none to a screen reader."""
+    """Makes the empty corner of a table a cell: a screen reader takes a heading without text for no heading."""
     if "body" in context:
         context["body"] = re.sub(r'<th class="head[^"]*">\s*(?:<p>\s*</p>\s*)?</th>', "<td></td>", context["body"])
 

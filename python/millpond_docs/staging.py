@@ -56,7 +56,7 @@ def with_indexes(pages: Mapping[str, str]) -> dict[str, str]:
 
 
 def index_of(pages: Mapping[str, str], folder: str) -> str:
-    """The index of a folder; its usual place if there is none yet."""
+    """The index of a folder; its usual place if the folder has no index yet."""
     return next((f"{folder}/{name}" for name in INDEXES if f"{folder}/{name}" in pages), f"{folder}/{INDEX}")
 
 

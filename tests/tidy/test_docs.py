@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import doc_pages
@@ -13,7 +14,7 @@ import repository
 from millpond.system.errors import Status
 from millpond.verbs.verb_facts import STATUS_MEANINGS, VARIABLES
 from millpond_docs import command_pages, header_pages, page_text, schema_pages, staging
-from millpond_docs.header_declarations import public_headers
+from millpond_docs.header_declarations import declarations, public_headers
 
 WORDS_OF_DOCS = 22_000
 WORDS_OF_EXPLANATION = 1_200
@@ -136,7 +137,7 @@ def test_pictures_have_a_text_and_a_maker() -> None:
     }
     kept = [path for path in repository.files() if path.parts[0] == "docs" and path.suffix in (".png", ".svg")]
     assert {path.as_posix() for path in kept} == shown
-    assert not [str(path) for path in kept if path.stem.removeprefix("terminal_") not in scripts]
+    assert not [str(path) for path in kept if f'"{path.stem.removeprefix("terminal_")}"' not in scripts]
 
 
 def test_generated_pages_have_a_page_for_each_thing() -> None:
@@ -148,6 +149,22 @@ def test_generated_pages_have_a_page_for_each_thing() -> None:
         index = texts[f"{folder}/README.md"]
         assert all(f"({Path(place).name})" in index for place in texts if not place.endswith("README.md"))
     assert all(f"({header.removesuffix('.hpp')}.md)" in header_pages.index(root) for header in public_headers(root))
+
+
+@pytest.mark.more
+@pytest.mark.skipif(shutil.which("doxygen") is None, reason="doxygen is missing; scripts/setup docs installs it")
+def test_every_public_name_has_its_declaration(tmp_path: Path) -> None:
+    found = declarations(repository.ROOT, tmp_path)
+    missing = {
+        header: lacking
+        for header, names in public_headers(repository.ROOT).items()
+        if (lacking := set(names) - {one.name for one in found[header]})
+    }
+    assert not missing
+    (pool,) = found["local/multipool.hpp"]
+    absorb = next(one for one in pool.members if one.name == "absorb")
+    assert absorb.code.endswith("void absorb(multipool& other) noexcept;")
+    assert absorb.comment[0].startswith("Effects: takes over all blocks")
 
 
 def test_pages_for_sphinx_have_links_of_its_folder() -> None:

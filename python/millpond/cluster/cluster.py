@@ -11,6 +11,7 @@ measured rounds, another kind of machine or fewer processors than workers. Not t
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -50,18 +51,29 @@ class ClusterChoice:
 
 @dataclass
 class Cluster:
-    """A connected cluster: its client, the facts of each worker by its address, and the workers that are left out."""
+    """A connected cluster: its client, and of each worker by its address its facts, its noise if that was measured (the
+    largest relative difference in CPU time of two equal contenders), or the reason why it is left out.
+    """
 
     client: Client
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    noise: dict[str, float] = field(default_factory=dict)
     _announcing: set[str] = field(default_factory=set)
+    _environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    def restore_environment(self) -> None:
+        """Takes back what Dask's nannies set in this process: programs that it runs would inherit it."""
+        if os.environ != self._environment:
+            os.environ.clear()
+            os.environ.update(self._environment)
 
     def refresh(self) -> set[str]:
         """Examines workers that have come. Returns the addresses of all that live and may serve.
 
         Failure (status 4) if the scheduler does not answer.
         """
+        self.restore_environment()
         resources = self._ask_scheduler(_resources_of_workers)
         alive = set(resources)
         self._announcing = {address for address in alive if RESOURCE in resources[address]}
@@ -74,6 +86,18 @@ class Cluster:
         self.facts.pop(address, None)
         self.left_out[address] = why
         say(f"left out the worker {address}: {why}")
+
+    @property
+    def notes(self) -> list[str]:
+        """The facts about the workers that a reader of measured figures needs."""
+        found = [f"the worker {address} was left out: {why}" for address, why in self.left_out.items()]
+        floors = sorted(self.noise[address] for address in self.facts if address in self.noise)
+        if floors:
+            found.append(
+                f"measured on {plural(len(floors), 'worker')} of one kind of machine; the CPU time of two equal "
+                f"contenders differed by {percent(floors[0])} to {percent(floors[-1])} there"
+            )
+        return found
 
     @property
     def machine(self) -> Machine:
@@ -152,6 +176,10 @@ class Cluster:
         self.facts[address] = facts
 
 
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
 def _resources_of_workers(dask_scheduler: Any) -> dict[str, set[str]]:
     """The resources that each worker announces. Runs in the scheduler."""
     return {address: set(worker.resources) for address, worker in dask_scheduler.workers.items()}
@@ -169,15 +197,19 @@ def open_cluster(choice: ClusterChoice) -> Iterator[Cluster]:
         raise Failure(
             Status.ENVIRONMENT, "running on a cluster needs Dask: install it with `pip install millpond[cluster]`"
         )
+    environment = dict(os.environ)
     with _client(choice) as client:
-        cluster = Cluster(client)
+        cluster = Cluster(client, _environment=environment)
         deadline = time.monotonic() + _FIRST_WORKER_SECONDS
         while not cluster.refresh():  # workers may be starting
             if cluster.left_out or time.monotonic() > deadline:
                 raise Failure(Status.ENVIRONMENT, _no_worker(cluster.left_out))
             time.sleep(0.5)
         _announce(cluster)
-        yield cluster
+        try:
+            yield cluster
+        finally:
+            cluster.restore_environment()
 
 
 @contextmanager

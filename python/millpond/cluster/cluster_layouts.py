@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Simulates a recording on other allocators on a cluster: one layout a call, on any worker."""
+"""Simulates recordings, and recordings on other allocators, on a cluster: one a call, on any worker."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from msgspec import structs
 
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
@@ -35,10 +37,25 @@ def simulate_on_cluster(
     with ClusterExecutor(cluster, shipment) as executor:
         whole = executor.submit(_recorded, str(recording.absolute()), list(options))
         calls = [executor.submit(_on_layout, str(recording.absolute()), layout, list(options)) for layout in layouts]
-        return [
+        found = [
             (RECORDED, whole.result()),
-            *((layout.name, call.result()) for layout, call in zip(layouts, calls, strict=True)),
+            *((layout.name, c.result()) for layout, c in zip(layouts, calls, strict=True)),
         ]
+    return [(name, _under_its_path(one, recording)) for name, one in found]
+
+
+def simulate_recordings(cluster: Cluster, recordings: Sequence[Path], options: Sequence[str]) -> dict[Path, Simulation]:
+    """The result of `layouts.simulate_recording` for each recording. Failure: that of a call; or status 4 if no worker
+    can serve.
+    """
+    with ClusterExecutor(cluster, Shipment.of((SIMULATE,), recordings)) as executor:
+        calls = {one: executor.submit(_recorded, str(one.absolute()), list(options)) for one in recordings}
+        return {one: _under_its_path(call.result(), one) for one, call in calls.items()}
+
+
+def _under_its_path(simulation: Simulation, recording: Path) -> Simulation:
+    """The same under the path that the user gave."""
+    return structs.replace(simulation, input=structs.replace(simulation.input, path=str(recording)))
 
 
 def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulation:
@@ -49,6 +66,9 @@ def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulatio
 def _on_layout(place: Workplace, recording: str, layout: Layout, options: list[str]) -> Simulation:
     library = place.located(layout.library) if layout.library is not None else None
     pools = tuple(str(place.located(word)) if Path(word).is_file() else word for word in layout.pools)
-    with temporary_folder(place.folder) as folder:
+    # The player counts with the program, and longer paths take more instructions: paths as long as on one machine.
+    with temporary_folder() as folder:
+        script = folder / "script_0"
+        script.mkdir()
         here = replace(layout, library=library, pools=pools)
-        return simulate_layout(place.located(recording), here, options, folder)
+        return simulate_layout(place.located(recording), here, options, script)

@@ -13,14 +13,13 @@ from contextlib import suppress
 from statistics import median
 
 from millpond.cluster import worker_station
-from millpond.cluster.cluster import Cluster
+from millpond.cluster.cluster import Cluster, percent
 from millpond.cluster.shipment import Shipment
 from millpond.cluster.worker_station import RunnerRecipe
 from millpond.doctor.examination import PROBE
 from millpond.rounds.trial_rounds import TRIAL
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import say
-from millpond.system.wording import plural
 
 # A worker may be this noisy, or three times as noisy as the median worker: a whole cluster may have no better ones.
 _NOISE_MAX = 0.10
@@ -43,7 +42,7 @@ class ReadyWorkers:
         self._recipe = recipe
         self._is_measured = is_measured
         self._kind = cluster.machine.kind
-        self._noise: dict[str, float] = {}
+        self._noise = cluster.noise
         self._shipment = shipment.with_programs((PROBE, TRIAL)) if is_measured else shipment
 
     def __enter__(self) -> ReadyWorkers:
@@ -76,17 +75,6 @@ class ReadyWorkers:
         reasons = self._cluster.left_out.values()
         why = f": {next(iter(reasons))}" if reasons else ""
         return Failure(Status.ENVIRONMENT, f"no worker of the cluster can serve{why}")
-
-    @property
-    def noise(self) -> str:
-        """The noise of the workers, as a note for a reader; empty if it was not measured."""
-        if not self._noise:
-            return ""
-        floors = sorted(self._noise.values())
-        return (
-            f"measured on {plural(len(floors), 'worker')} of one kind of machine; the CPU time of two equal contenders "
-            f"differed by {_percent(floors[0])} to {_percent(floors[-1])} there"
-        )
 
     def _prepare(self, address: str) -> bool:
         """True if the worker has its files and its runner. One that cannot serve is left out."""
@@ -140,10 +128,6 @@ class ReadyWorkers:
                 found = self._noise.pop(address)
                 self._cluster.leave_out(
                     address,
-                    f"two equal contenders differ by {_percent(found)} there (at most {_percent(bound)} may)",
+                    f"two equal contenders differ by {percent(found)} there (at most {percent(bound)} may)",
                 )
         return {address for address in measured if address in self._noise}
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -35,6 +35,7 @@ from millpond.system.machine import Machine, this_machine
 NOISE_ROUNDS = 7
 NOISE_SECONDS_MAX = 120.0
 _PATIENCE_SECONDS = 30
+_HASH_SEED_OF_DASK = "6640"  # which a nanny sets unless the user has
 # What the loader prints if a program was linked with libraries that this machine lacks, or newer ones.
 _UNLOADABLE = re.compile(r"error while loading shared libraries.*|version `\S+' not found.*")
 
@@ -95,7 +96,7 @@ class GroupEnd:
 @dataclass
 class _Station:
     folder: Path
-    usual_programs: str | None
+    usual_environment: dict[str, str]
     place: Workplace | None = None
     runner: Runner | None = None
     processors: tuple[int, ...] = ()
@@ -124,7 +125,8 @@ def examine() -> WorkerFacts:
 def lacking(session: str, shipment: Shipment) -> list[str]:
     """The digests of the files that must be sent to this worker. Makes the station."""
     if session not in _stations:
-        _stations[session] = _Station(_new_folder(), os.environ.get("MILLPOND_BIN"))
+        _stations[session] = _Station(_new_folder(), dict(os.environ))
+        _forget_settings_of_dask()
     station = _stations[session]
     return list(dict.fromkeys(
         file.digest
@@ -142,6 +144,22 @@ def _new_folder() -> Path:
     except ValueError:  # not a worker's process
         place = None
     return Path(tempfile.mkdtemp(prefix="millpond-", dir=place))
+
+
+def _forget_settings_of_dask() -> None:
+    """Removes the variables that Dask sets for its workers. MALLOC_TRIM_THRESHOLD_ changes what malloc does, the number
+    of threads what a program does, and any variable what a program counts.
+    """
+    import dask.config
+
+    for place in ("pre-spawn-environ", "environ"):
+        for name, value in dask.config.get(f"distributed.nanny.{place}", {}).items():
+            if os.environ.get(name) == str(value):
+                del os.environ[name]
+    if os.environ.get("PYTHONHASHSEED") == _HASH_SEED_OF_DASK:
+        del os.environ["PYTHONHASHSEED"]
+    for name in [name for name in os.environ if name.startswith(("DASK_", "__DASK_"))]:
+        del os.environ[name]
 
 
 def _has(path: Path, digest: str) -> bool:
@@ -199,8 +217,8 @@ def _place(station: _Station, file: ShippedFile) -> Path:
 
 def _install(station: _Station, shipment: Shipment, places: dict[str, Path]) -> None:
     """Has `native.find` find the shipped programs. Those that were sent get an installation of their own."""
-    if not shipment.programs:
-        return
+    if all(_is_found(place, file) for place, file in shipment.programs):
+        return  # no variable is set then: programs have the same environment as on the conductor
     root = station.folder / "installation"
     if all(str(places[file.path]) == file.path for _, file in shipment.programs):
         first, file = next((place, file) for place, file in shipment.programs if place.startswith("bin/"))
@@ -212,6 +230,15 @@ def _install(station: _Station, shipment: Shipment, places: dict[str, Path]) -> 
             shutil.copyfile(places[file.path], target)
             target.chmod(0o755 if file.is_executable else 0o644)
     os.environ["MILLPOND_BIN"] = str(root / "bin")
+
+
+def _is_found(place: str, file: ShippedFile) -> bool:
+    """True if this file of the installation is found here anyway, with the same content."""
+    folder, _, name = place.partition("/")
+    with suppress(Failure):
+        path = native.find(name) if folder == "bin" else Path(file.path)
+        return str(path) == file.path and _has(path, file.digest)
+    return False
 
 
 def _why_not_runnable(program: Path) -> str:
@@ -284,9 +311,8 @@ def leave(session: str) -> None:
     if station is not None:
         station.has_left = True
         native.kill_descendants()
-        os.environ.pop("MILLPOND_BIN", None)
-        if station.usual_programs is not None:
-            os.environ["MILLPOND_BIN"] = station.usual_programs
+        os.environ.clear()
+        os.environ.update(station.usual_environment)
         shutil.rmtree(station.folder, ignore_errors=True)
 
 

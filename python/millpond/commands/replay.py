@@ -193,7 +193,7 @@ class ReplayRun:
 
     def _notes(self, outcomes: list[Outcome], summaries: list[ReplayedTrace], shard: Shard) -> list[str]:
         notes = notes_on_rounds(measured_rounds(outcomes), self.rounds, shard)
-        notes += _about_trace(summaries[0])
+        notes += [*(self.cluster.notes if self.cluster else ()), *_about_trace(summaries[0])]
         notes += [
             f"{c.plan.name} requests huge pages: a replay leaves that to the system's own policy"
             for c in self.cells

@@ -32,6 +32,8 @@ def simulate(request: SimulateRequest) -> int:
         return _write_page(request, pages, documents)
     if not request.traces and not request.measures:
         raise Failure(Status.USAGE, "TRACE is missing: write millpond trace simulate [OPTIONS] TRACE...")
+    if request.cluster or request.workers:
+        raise Failure(Status.USAGE, "--cluster and --workers simulate several traces for a page: add -o FILE.html")
     if len(documents) > 1 or len(texts) > 1:
         raise Failure(Status.USAGE, "one simulation writes one .json and one .din file: give -o once for each")
     words = native_words(request)
@@ -74,40 +76,51 @@ def _write_page(request: SimulateRequest, pages: list[str], documents: list[str]
         raise Failure(Status.USAGE, "a page needs the name of the file to write: -o FILE.html")
     for page in pages:
         output.prove_writable(page)
-    found = [_simulation(Path(trace), request) for trace in request.traces]
+    found = _simulations([Path(trace) for trace in request.traces], request)
     text = render(list(zip(names_of(list(request.traces)), found, strict=True)))
     for page in pages:
         output.write_text(Path(page), text)
     return Status.OK
 
 
-def _simulation(trace: Path, request: SimulateRequest) -> Simulation:
-    """Reads a saved document, or simulates a trace. Failure (3) for other files."""
-    from millpond.rounds.simulation_data import Simulation
-    from millpond.system import input_file, native
-    from millpond.system.json_seal import seal_flaw
-    from millpond.system.progress import say
+def _simulations(traces: list[Path], request: SimulateRequest) -> list[Simulation]:
+    """Reads saved documents, and simulates traces, on a cluster if there is one. Failure (3) for other files."""
+    from millpond.cluster.cluster import ClusterChoice, opened
+    from millpond.cluster.cluster_layouts import simulate_recordings
+    from millpond.rounds.layouts import simulate_recording
     from millpond.system.temporary import temporary_folder
 
-    if _is_document(trace):
-        try:
-            data = input_file.parse_json(input_file.read_bytes(trace))
-            if flaw := seal_flaw(data):
-                if not request.damaged:
-                    raise Failure(Status.INPUT, f"{trace}: {flaw}; simulate it again, or add --damaged")
-                say(f"{trace}: {flaw}")
-            return Simulation.from_json(data)
-        except ValueError as error:
-            raise Failure(
-                Status.INPUT, f"{trace} is not a document of `millpond trace simulate -o FILE.json`: {error}"
-            ) from error
-    with temporary_folder() as folder:
-        out = folder / "simulation.json"
-        said = native.require(
-            PROGRAM, [*native_words(request), *for_curves(request), "--json", str(out), "--", str(trace)], stdin=0
-        )
-        sys.stderr.write(said)
-        return Simulation.read(out)
+    options = [*native_words(request), *for_curves(request)]
+    found = {trace: _document(trace, request) for trace in traces if _is_document(trace)}
+    recordings = [trace for trace in dict.fromkeys(traces) if trace not in found]
+    with opened(ClusterChoice(request.cluster, request.workers)) as cluster:
+        if cluster is not None:
+            found |= simulate_recordings(cluster, recordings, options)
+        else:
+            for recording in recordings:
+                with temporary_folder() as folder:
+                    found[recording] = simulate_recording(recording, options, folder)
+    return [found[trace] for trace in traces]
+
+
+def _document(trace: Path, request: SimulateRequest) -> Simulation:
+    """Reads a saved document. Failure (3) if it is damaged, or another one."""
+    from millpond.rounds.simulation_data import Simulation
+    from millpond.system import input_file
+    from millpond.system.json_seal import seal_flaw
+    from millpond.system.progress import say
+
+    try:
+        data = input_file.parse_json(input_file.read_bytes(trace))
+        if flaw := seal_flaw(data):
+            if not request.damaged:
+                raise Failure(Status.INPUT, f"{trace}: {flaw}; simulate it again, or add --damaged")
+            say(f"{trace}: {flaw}")
+        return Simulation.from_json(data)
+    except ValueError as error:
+        raise Failure(
+            Status.INPUT, f"{trace} is not a document of `millpond trace simulate -o FILE.json`: {error}"
+        ) from error
 
 
 def _is_document(trace: Path) -> bool:

@@ -54,7 +54,7 @@ ADVISE = Verb(
         ("results/PROGRAM.plan.json", "the plan that was better than no change; next to the first file of -o"),
         _STORED,
     ),
-    environment=("CXX", "DEBUGINFOD_URLS", "LD_LIBRARY_PATH", *_RUNS),
+    environment=("DEBUGINFOD_URLS", "LD_LIBRARY_PATH", *_RUNS),
 )  # fmt: skip
 
 VERBS = (
@@ -119,7 +119,7 @@ VERBS = (
             _LIST, renamed("--blocks", "--set blocks="), renamed("--trace", "--set blocks="),
             renamed("--fraction", "--set fraction="),
         ),
-        environment=("LD_LIBRARY_PATH", *_RUNS),
+        environment=_RUNS,
     ),
     Verb(
         ("doctor",), of_programs.DoctorRequest, "millpond.commands.doctor:doctor",

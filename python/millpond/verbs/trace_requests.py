@@ -232,6 +232,8 @@ class SimulateRequest:
     latencies: str | None = _latencies()
     extras: tuple[str, ...] = _counted()
     settings: tuple[tuple[str, str], ...] = _times()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     damaged: bool = damaged_flag()
     played: str | None = option("--played", "FILE", "Simulate a layout that was played before.", is_hidden=True)
     measures: bool = flag("--measure", "Measure how many references a second are handled.", is_hidden=True)

@@ -245,6 +245,7 @@ class ExperimentRun(ABC):
         unique = {why: list(dict.fromkeys(names)) for why, names in failed.items()}
         return [
             *self.spec.notes,
+            *(self.request.cluster.notes if self.request.cluster else ()),
             *notes_on_rounds(ran, ran, self.request.shard, self.spec.fewest_rounds),
             *(f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in unique.items()),
         ]
