@@ -54,25 +54,10 @@ def test_code_in_tables_is_found() -> None:
 @pytest.mark.lengthy
 def test_code_in_tables_compiles() -> None:
     lines = [f'#line 1 "{path}"\n{statement(code)}' for path in GUIDES for code in code_cells(repository.text(path))]
-    source = (
-        "#include <bits/stdc++.h>\n#include <millpond/millpond.hpp>\nvoid shown() {"
-        + KNOWN
-        + "\n".join(lines)
-        + "\n}\n"
-    )
-    command = [
-        "g++",
-        "-std=c++20",
-        "-fsyntax-only",
-        "-Wall",
-        "-Wextra",
-        "-Wno-unused",
-        "-I",
-        "include",
-        "-x",
-        "c++",
-        "-",
-    ]
+    prelude = "#include <bits/stdc++.h>\n#include <millpond/millpond.hpp>\n"
+    source = f"{prelude}void shown() {{{KNOWN}{chr(10).join(lines)}\n}}\n"
+    flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wno-unused", "-I", "include", "-x", "c++", "-"]
+    command = ["g++", *flags]
     done = subprocess.run(
         command, input=source, cwd=repository.ROOT, capture_output=True, text=True, check=False
     )  # fmt: skip
