@@ -30,6 +30,7 @@ from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.cluster_rounds import run_on_cluster
 from millpond.cluster.ready_workers import ReadyWorkers
 from millpond.cluster.shipment import Shipment
+from millpond.cluster.trace_executor import TraceExecutor
 from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_rounds
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog
@@ -151,6 +152,19 @@ def test_an_executor_calls_functions_where_files_are(cluster: Cluster, tmp_path:
     with ClusterExecutor(cluster, Shipment.of((), [file])) as executor:
         calls = [executor.submit(content, str(file)) for _ in range(5)]
         assert [call.result(timeout=60) for call in calls] == [b"content"] * 5
+
+
+def test_traces_are_read_where_workers_see_them(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shipment, "of", lambda _programs: Shipment((), ()))
+    trace = tmp_path / "x.mpt"
+    trace.write_bytes(b"content")
+    with TraceExecutor(cluster) as executor:
+        seen, unseen = executor.submit(Path.read_bytes, trace), executor.submit(Path.read_bytes, tmp_path / "y.mpt")
+        assert seen.result(timeout=60) == b"content"
+        with pytest.raises(Failure, match=r"does not see .*y\.mpt: put the traces on a file system"):
+            unseen.result(timeout=60)
 
 
 @pytest.mark.parametrize("name", ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "PYTHONHASHSEED", "__DASK_PARENT_PID"])

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -131,7 +134,38 @@ def test_another_version_of_the_laboratory_is_named(lab: FakeLab, monkeypatch: p
     path = lab.work / "characterisation.json"
     path.write_text('{"process": {"pid": "seven"}}')
     with pytest.raises(Failure, match=r"characterisation.json is of another version.*\$\.process\.pid"):
-        recording._typed(Characterisation, path)
+        recording.read_typed(Characterisation, path)
+
+
+FIRST_DECODINGS = """
+import sys, threading
+from msgspec import defstruct
+from millpond.system.records import Record, decode
+
+sys.setswitchinterval(1e-6)
+for number in range(60):
+    kind, data = int, 7
+    for depth in range(8):
+        others = [(f"other_{i}", "int | None", None) for i in range(30)]
+        kind = defstruct(f"Level{depth}", [("value", kind), *others], bases=(Record,), frozen=True)
+        data = {"value": data}
+    meeting = threading.Barrier(4)
+    threads = [threading.Thread(target=lambda: (meeting.wait(), decode(kind, data))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+@pytest.mark.lengthy
+def test_threads_may_decode_a_type_for_the_first_time_at_once() -> None:
+    """In a process of its own, because a race in msgspec would end it."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_DECODINGS], env={**os.environ, "PYTHONPATH": str(repository.ROOT / "python")},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done
 
 
 def test_unknown_fields_are_ignored_and_missing_ones_have_defaults() -> None:

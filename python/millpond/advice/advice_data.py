@@ -236,7 +236,8 @@ class Row(SubsystemFacts, frozen=True, kw_only=True):
     """A subsystem of an advice: its facts, the plan that was tried, the savings, and the reason for the advice.
 
     `best`: the advised strategy, or NOTHING. `package`: the package of the system whose files hold the subsystem's
-    code; a user of the program does not build it.
+    code; a user of the program does not build it. `fleet_share`: its share in the fleet that ordered the trials; 0 if
+    it is not in it, None without a fleet.
     """
 
     best: str
@@ -254,6 +255,7 @@ class Row(SubsystemFacts, frozen=True, kw_only=True):
     replay: RowReplay | None = field(default_factory=NULL)
     code: Code | None = field(default_factory=NULL)
     fewer_blocks: tuple[FewerBlocks, ...] = ()
+    fleet_share: float | None = None
 
     @property
     def pays(self) -> bool:

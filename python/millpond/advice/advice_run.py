@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millpond.advice.advise_options import Options
+from millpond.advice.fleet_weights import FleetWeights
 from millpond.rounds import schedule
+from millpond.rounds.characterisation import ProcessFacts
 from millpond.rounds.trial_rounds import Laboratory
 from millpond.system.standard_input import StandardInput
 
@@ -31,6 +33,12 @@ class AdviceRun:
         """Returns the user's budget, or the largest one if it is to follow from the program."""
         given = self.options.budget_seconds
         return schedule.BUDGET_MOST_SECONDS if given is None else given
+
+    def weights_of(self, process: ProcessFacts) -> FleetWeights | None:
+        """Returns the fleet's weights for the build of a process; None without a fleet. Failure (status 3) if the fleet
+        is of other builds.
+        """
+        return None if self.options.fleet is None else FleetWeights.of(self.options.fleet, process)
 
     @property
     def spent_seconds(self) -> float:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from millpond.rounds.fleet_data import Fleet
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.store.store import DEFAULT
 
@@ -26,7 +28,7 @@ class Options:
 
     `trace_bytes`: the size limit of the recording; None: a share of the disk's free bytes. `references`: also capture
     the program's data references, beyond the budget. `goes_on`: add rounds to an earlier advise of the same program in
-    this store. Without it, the earlier rounds are used as well.
+    this store. Without it, the earlier rounds are used as well. `fleet`: orders the trials by its weights.
     """
 
     budget_seconds: float | None = None
@@ -38,12 +40,15 @@ class Options:
     references: bool = False
     prefer: Preference = Preference.BALANCED
     goes_on: bool = False
+    fleet: Fleet | None = None
 
     def of_rounds(self) -> list[str]:
-        """Returns the options that change what a round measures."""
+        """Returns the options that change what a round measures, or which rounds are run."""
+        fleet = [f"fleet={hashlib.sha256(self.fleet.encoded()).hexdigest()}"] if self.fleet else []
         return [
             *self.preparation.options(),
             f"process={self.process}",
             f"references={self.references}",
             f"seed={self.seed}",
+            *fleet,
         ]

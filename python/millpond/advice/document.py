@@ -156,6 +156,7 @@ def _row(
         arena=_arena(judged, subsystem, tried),
         replay=replay,
         fewer_blocks=fewer,
+        fleet_share=None if judged.recorded.fleet is None else judged.recorded.fleet.shares.get(name, 0.0),
     )
 
 

@@ -4,6 +4,7 @@
 record ─▶ the process that allocated most ─▶ characterise ─▶ candidate plans
        ─▶ a bare run, for the duration of a run ─▶ a second recording, scopes observed
        ─▶ with --references: a captured run ─▶ misses predicted for each candidate, their order
+       ─▶ with a fleet: the order of its weights
 """
 
 from __future__ import annotations
@@ -60,7 +61,16 @@ def record_and_prepare(run: AdviceRun) -> PreparedProgram:
         deadline += time.monotonic() - before
     candidates, lasting = split_lasting(recorded.candidates, recorded.subsystems)
     recorded = replace(recorded, candidates=tuple(candidates), lasting=tuple(lasting))
-    return PreparedProgram(recorded, prepared.bare, deadline)
+    return PreparedProgram(_weighted(recorded), prepared.bare, deadline)
+
+
+def _weighted(recorded: RecordedProgram) -> RecordedProgram:
+    """Orders the candidates by the weights of the fleet, if there is one, and notes what it has no plan for."""
+    if recorded.fleet is None:
+        return recorded
+    planned = {name for plan in recorded.candidates for r in plan.routes for name in (r.pool, *r.subsystems)}
+    ordered = replace(recorded, candidates=tuple(recorded.fleet.in_order(recorded.candidates)))
+    return ordered.noting(*recorded.fleet.notes(planned))
 
 
 def prepare(recorded: RecordedProgram, run: AdviceRun, bare: BareRun | None = None) -> PreparedProgram:
@@ -89,7 +99,8 @@ def _record(run: AdviceRun) -> RecordedProgram:
         say("the program was interrupted; what was recorded is shown (Ctrl-C again stops)")
     chosen = recording.choose(recorded.processes, run.options.process)
     result = RecordedProgram(
-        run.program, recorded, chosen, budget_seconds=run.budget_seconds, prefer=run.options.prefer
+        run.program, recorded, chosen, budget_seconds=run.budget_seconds, prefer=run.options.prefer,
+        fleet=run.weights_of(chosen.summary.process),
     )  # fmt: skip
     if not chosen.summary.trace.events:
         return replace(result, why_no_trial="not tried: the program has no heap events")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from millpond.advice.advice_data import CapturedReferences
 from millpond.advice.advise_options import Preference
 from millpond.advice.allocation_bound import AllocationBound
+from millpond.advice.fleet_weights import FleetWeights
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, Subsystem
 from millpond.rounds.recording import Process, Recording
@@ -25,7 +26,8 @@ class RecordedProgram:
 
     `dropped`: candidates without a predicted gain. `lasting`: plans with an arena that would grow as long as the
     program runs. `references`: None if they were not requested. `bound`: a proof that the gain is below one per cent;
-    no allocator is tried then. `why_no_trial`: empty if rounds can be run.
+    no allocator is tried then. `why_no_trial`: empty if rounds can be run. `fleet`: the weights that order the trials;
+    None without a fleet.
     """
 
     program: tuple[str, ...]
@@ -42,6 +44,7 @@ class RecordedProgram:
     budget_seconds: float = 0.0
     prefer: Preference = Preference.BALANCED
     notes: tuple[str, ...] = ()
+    fleet: FleetWeights | None = None
 
     @property
     def subsystems(self) -> tuple[Subsystem, ...]:

@@ -14,6 +14,7 @@ from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
 from millpond.cells.plans import Plan, of_file
 from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds import schedule
+from millpond.rounds.fleet_data import Fleet, read_fleet
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
 from millpond.system.debug_files import setting_words, use_debug_files
@@ -36,7 +37,7 @@ def advise(request: AdviseRequest) -> None:
         raise Failure(
             Status.USAGE, "--continue works with one command line: give the command line of one input, without --inputs"
         )
-    advice = _advice_of(request)
+    advice = _advice_of(request, None if request.fleet is None else read_fleet(request.fleet))
     store = Store(request.store)
     if request.inputs is not None:  # stored under the last input's run, which completed it
         store.write_document("inputs", advice.inputs[-1].run or "", advice.to_json())
@@ -67,7 +68,7 @@ def _print(request: AdviseRequest, advice: Advice, store: Store, page: Path | No
     terminal.print_answer(cases, out, ResultFiles(str(page or ""), str(plan or ""), json, kept_in))
 
 
-def _advice_of(request: AdviseRequest) -> Advice:
+def _advice_of(request: AdviseRequest, fleet: Fleet | None) -> Advice:
     """The advice on the program, on one input or on several."""
     preparation = Preparation(request.prepare, request.cwd_copy)
 
@@ -84,6 +85,7 @@ def _advice_of(request: AdviseRequest) -> Advice:
                 references="references" in request.extras,
                 prefer=Preference(request.prefer),
                 goes_on=request.goes_on,
+                fleet=fleet,
             ),
         )
 

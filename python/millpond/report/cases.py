@@ -129,8 +129,8 @@ class Case:
 
 
 def by_importance(advice: Advice) -> list[Row]:
-    """Returns the rows of an advice: the advised first, then by bytes."""
-    return sorted(advice.subsystems, key=lambda row: (not row.pays, -(row.bytes or 0)))
+    """Returns the rows of an advice: the advised first, then by their share in the fleet, then by bytes."""
+    return sorted(advice.subsystems, key=lambda row: (not row.pays, -(row.fleet_share or 0), -(row.bytes or 0)))
 
 
 def case_of(contents: RunContents, advice: Advice, whole: bool = False) -> Case:

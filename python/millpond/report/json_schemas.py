@@ -26,6 +26,7 @@ DOCUMENTS = {
     "millpond.characterisation.1": "millpond.rounds.characterisation:Characterisation",
     "millpond.contexts.1": "millpond.store.call_tree:CallTree",
     "millpond.doctor.1": "millpond.doctor.examination_data:Examination",
+    "millpond.fleet.1": "millpond.rounds.fleet_data:Fleet",
     "millpond.layouts.1": "millpond.rounds.simulation_data:LayoutComparison",
     "millpond.plan.1": "millpond.cells.plan_file:PlanFile",
     "millpond.references_validation.1": "millpond.doctor.references_error:ReferencesValidation",

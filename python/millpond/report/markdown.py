@@ -47,6 +47,11 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
     return "\n".join(lines)
 
 
+def render_section(section: ReportSection) -> str:
+    """Returns the Markdown of one section, without figures."""
+    return f"{_section(section)}\n"
+
+
 def _case(case: Case) -> str:
     view = case_view.view_of(case)
     choices = [

@@ -10,7 +10,7 @@ the hashes of its own style and script, so nothing else can run in it.
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jinja2 import Template
@@ -23,6 +23,7 @@ from millpond.report.figures.offline_page import load
 from millpond.report.views import case_words
 from millpond.report.views.case_view import CaseView, Detail, view_of
 from millpond.report.views.choice_view import Gain
+from millpond.report.views.model import ReportSection
 from millpond.report.views.short_text import one_line
 from millpond.system.any_bytes import shown
 
@@ -42,6 +43,20 @@ def render(cases: Sequence[Case], damaged: Sequence[str] = (), missing: Sequence
         return _render(cases, damaged, missing)
     except UndefinedError as error:
         raise ValueError(str(error)) from error
+
+
+def render_fitting(sections: Iterable[ReportSection], heading: str) -> str:
+    """Returns the page of the first of these sections with which it is small enough; of the last one if none is."""
+    html, page = "", load("report.js", "report.css")
+    for section in sections:
+        html = shown(
+            page.render(
+                "sections.html.j2", title=f"Millpond: {heading}", heading=heading, sections=[section], html_of=html_of
+            )
+        )
+        if len(html.encode()) <= BUDGET_BYTES:
+            break
+    return html
 
 
 def _render(cases: Sequence[Case], damaged: Sequence[str], missing: Sequence[str]) -> str:

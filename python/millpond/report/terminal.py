@@ -50,6 +50,16 @@ def print_section(section: ReportSection, out: Console) -> None:
     print_lines(_section(section, out.width), out)
 
 
+def print_fitting(sections: Iterable[ReportSection], out: Console) -> None:
+    """Prints the first of these sections that fits into the lines of an answer; the last one if none does."""
+    lines: list[Line] = []
+    for section in sections:
+        lines = list(_section(section, out.width))
+        if len(lines) <= LINES_AT_MOST:
+            break
+    print_lines(lines, out)
+
+
 def print_answer(
     cases: Sequence[Case], out: Console, places: ResultFiles = _NOWHERE,
     damaged: Sequence[str] = (), missing: Sequence[str] = (),

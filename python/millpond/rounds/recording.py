@@ -208,7 +208,7 @@ def summaries(traces: list[Path], folder: Path) -> list[Process]:
     out = folder / "summaries.json"
     # A damaged trace is rejected when it is characterised, not here: another process may be the one that is wanted.
     native.require(CHARACTERISE, ["--summary", "--damaged", "--json", str(out), *map(str, traces)])
-    found = _typed(tuple[Characterisation, ...], out)
+    found = read_typed(tuple[Characterisation, ...], out)
     by_path = {s.trace.path: s for s in found}
     ordered = [by_path.get(kept(str(trace))) for trace in traces]
     if None in ordered and len(found) == len(traces):
@@ -237,7 +237,7 @@ def characterise(process: Process, folder: Path) -> tuple[Characterisation, Call
     options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
     with report_phase(f"grouping allocations of {trace_size_text(process.trace)}", _read_text):
         native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
-    return _typed(Characterisation, out), _typed(CallTree, contexts), read_folder(plans)
+    return read_typed(Characterisation, out), read_typed(CallTree, contexts), read_folder(plans)
 
 
 def scopes_file(folder: Path) -> Path:
@@ -284,7 +284,7 @@ def observe(
         native.require(CHARACTERISE, [*options, str(process.trace)])
     except Failure as failure:
         return None, str(failure)
-    return (_typed(Characterisation, out), read_folder(plans)), ""
+    return (read_typed(Characterisation, out), read_folder(plans)), ""
 
 
 def read_json(path: Path) -> Any:
@@ -295,7 +295,7 @@ def read_json(path: Path) -> Any:
         raise Failure(Status.ENVIRONMENT, f"{path.name} was not written whole: {error}") from error
 
 
-def _typed(kind: type[Kind], path: Path) -> Kind:
+def read_typed(kind: type[Kind], path: Path) -> Kind:
     """Reads a native program's output as its type. Failure (status 4), with the place, if it has another form."""
     try:
         return decode(kind, read_json(path))

@@ -11,6 +11,7 @@ is always written. A field that an older writer left out has its default; unknow
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -52,12 +53,28 @@ def decode(kind: type[Kind], data: object) -> Kind:
     """Converts plain data to a type made of records. ValueError with the place, such as `$.trace.events`, if they do
     not fit.
 
-    The message names the type too, because a bare place would be ambiguous among many documents.
+    The message names the type too, because a bare place would be ambiguous among many documents. Thread-safe.
     """
+    _examine(kind)
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ValueError(f"{getattr(kind, '__name__', kind)}: {error}") from error
+
+
+_EXAMINED = set[object]()
+_EXAMINING = threading.Lock()
+
+
+def _examine(kind: object) -> None:
+    """Lets msgspec examine a type before the first conversion to it: two threads that made it do so at once would
+    crash.
+    """
+    if kind in _EXAMINED:
+        return
+    with _EXAMINING:
+        msgspec.json.Decoder(kind)
+        _EXAMINED.add(kind)
 
 
 def _plain(value: Any) -> Any:

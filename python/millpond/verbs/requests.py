@@ -67,6 +67,10 @@ class AdviseRequest:
         "--max-trace", "SIZE", "Size limit of the recording. Default: a quarter of the free disk.", kind=size,
         is_expert=True,
     )  # fmt: skip
+    fleet: Path | None = option(
+        "--on", "FLEET", "First try what matters to many processes of this build: a file of `millpond trace show "
+        "--merge -o FILE.json`.", kind=Path, is_expert=True,
+    )  # fmt: skip
     process: int | None = option(
         "--process", "N", "Analyse the N-th process, not the one that allocated most.", kind=integer, is_expert=True
     )

@@ -158,6 +158,7 @@ VERBS = (
         (
             ("millpond trace show program.mpt", "a row for each subsystem"),
             ("millpond trace show program.mpt -o plans/ -o functions.scopes", "candidate plans, scopes to observe"),
+            ("millpond trace show --merge 'traces/*.mpt' -o fleet.html", "all processes of a service as one"),
         ),
         (
             old("--plan-out", "DIR", lambda folder: ("-o", f"plans:{folder}")),

@@ -100,14 +100,23 @@ class RecordRequest:
 class ShowRequest:
     """The request of `millpond trace show`."""
 
-    trace: Path = positional("TRACE", "A trace.", kind=Path, is_required=True)
-    observed: Path | None = positional(
-        "[SCOPES]", "A trace with observed functions (`trace record --scope`), to take legality from.", kind=Path
+    trace: Path = positional(
+        "TRACE", "A trace; with --merge also a pattern in quotes, such as 'traces/*.mpt'.", kind=Path, is_required=True
     )
+    others: tuple[Path, ...] = positional(
+        "[SCOPES | TRACE...]", "A trace with observed functions (`trace record --scope`), to take legality from; with "
+        "--merge, further traces.", kind=Path, is_repeated=True,
+    )  # fmt: skip
     out: tuple[Output, ...] = outputs(
         "Write the figures (.json), candidate plans (FOLDER/), or the functions that `trace record --scope @FILE` "
-        "should observe (.scopes); may be repeated.",
-        {".json": "json", "/": "plans", ".scopes": "scopes"},
+        "should observe (.scopes); with --merge, figures (.json), a row for each process and subsystem (.parquet), or "
+        "a report (.html, .md). May be repeated.",
+        {".json": "json", "/": "plans", ".scopes": "scopes", ".parquet": "parquet", ".html": "html",
+         ".md": "markdown"},
+    )  # fmt: skip
+    merge: bool = flag(
+        "--merge", "Show many traces as one: for each build of a program, the sums over its processes, how the "
+        "processes differ, and which lie far from the others.",
     )  # fmt: skip
     window: str | None = option(
         "--window", "WINDOW", "Measure D, V, U and C over a part: events=FROM:TO, seconds=FROM:TO or scope=FUNCTION "
@@ -119,7 +128,14 @@ class ShowRequest:
     )  # fmt: skip
     debug_dir: tuple[str, ...] = debug_dir_option()
     sysroot: str | None = sysroot_option()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     damaged: bool = damaged_flag()
+
+    @property
+    def observed(self) -> Path | None:
+        """The trace with observed functions; None without one."""
+        return self.others[0] if self.others and not self.merge else None
 
 
 # Kept equal to millpond.rounds.replay_rounds.STRATEGIES by a test.

@@ -120,7 +120,7 @@ def _table(figure: Curves | HeatMap | Icicle | Intervals) -> Table:
                 (row.name, *(value_text(figure.axis, v) for v in (row.median, row.low, row.high)), str(len(row.dots)))
                 for row in figure.rows
             ]
-            return ("of", "median", "low", "high", "rounds"), rows, 0
+            return ("of", "median", "low", "high", figure.dots), rows, 0
 
 
 def _of_curves(figure: Curves) -> Table:

@@ -148,10 +148,11 @@ class IntervalRow(_Part, frozen=True, kw_only=True):
 
 
 class Intervals(_Figure, frozen=True, kw_only=True, tag="intervals", tag_field="figure"):
-    """Rows of dots with medians and intervals, on one axis."""
+    """Rows of dots with medians and intervals, on one axis. `dots`: the word for what a dot is."""
 
     axis: Axis
     rows: Sequence[IntervalRow]
+    dots: str = "rounds"
 
 
 class Multiples(_Figure, frozen=True, kw_only=True, tag="multiples", tag_field="figure"):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from millpond.advice.advice_data import Row
 from millpond.advice.row_reasons import legality_text
@@ -51,9 +51,12 @@ def cpu_share(row: Row, trace: RecordedTrace) -> float | None:
 
 def letters_text(subsystems: Sequence[SubsystemFacts]) -> str:
     """Explains the letters that have a value for some subsystem; empty without any."""
-    known = [
-        words for letter, words in _LETTERS.items() if any(s.dimension(letter).value is not None for s in subsystems)
-    ]
+    return letters_words({letter for letter in _LETTERS for s in subsystems if s.dimension(letter).value is not None})
+
+
+def letters_words(letters: Collection[str]) -> str:
+    """Explains these letters of D, V, L, U and C; empty without any."""
+    known = [words for letter, words in _LETTERS.items() if letter in letters]
     return f"From 0 to 1. {'; '.join(known)}." if known else ""
 
 
@@ -145,7 +148,7 @@ def subsystem_section(case: Case, most: int, anchors: Sequence[str]) -> ReportSe
 
 
 def _table(case: Case, rows: Sequence[ShownRow], places: dict[int, str]) -> Table:
-    headings = ("subsystem", "advice", ">saves CPU", ">saves memory", ">bytes", ">events", ">CPU", *(
+    headings = ("subsystem", "advice", ">saves CPU", ">saves memory", ">bytes", ">events", ">CPU", ">in the fleet", *(
         f">{letter}" for letter in "DVLUC"), "an arena could live in")  # fmt: skip
     return table(
         headings,
@@ -164,10 +167,17 @@ def _cells(case: Case, row: Row, anchor: str) -> list[TableCell | str]:
         TableCell(bytes_text(row.bytes), value=row.bytes or 0),
         TableCell(count_text(row.events), value=row.events or 0),
         TableCell("–" if share is None else f"{100 * share:.1f} %", value=share or 0),
+        _fleet_cell(row),
         *[TableCell(share_text(d.value), title=density_text(d), value=-1 if d.value is None else d.value)
           for d in dimensions],
         TableCell(f"{_MARKS.get(mark, '')}{scopes}", title=legality_text(row.legality)),
     ]  # fmt: skip
+
+
+def _fleet_cell(row: Row) -> TableCell:
+    """Returns its share in the fleet; empty without a fleet."""
+    share = row.fleet_share
+    return TableCell("") if share is None else TableCell(f"{100 * share:.0f} %", value=share)
 
 
 def _saved(row: Row) -> TableCell:
