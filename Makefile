@@ -13,7 +13,7 @@ CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/ma
 # Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond_bench/experiments/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
 
-.PHONY: help setup build demo quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
+.PHONY: help setup build demo docs quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
 	bench-malloc bench-references results coverage format clean
 
 help: ## show this menu
@@ -36,7 +36,7 @@ test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, o
 	@scripts/test --more
 
 test-all: ## run all tests: also clang, coverage, planted faults, Windows, browser, wheel; SHARD=NAME: one part
-	@scripts/setup build demo test test-all
+	@scripts/setup build demo docs test test-all
 	@scripts/test --all $(SHARD)
 
 quick: ## after an edit: build, and run the quick tests of the code that changed
@@ -92,6 +92,10 @@ setup: ## install the packages for building and testing (with apt, and in .venv)
 build: ## build programs, examples and tests into build/release
 	@scripts/setup build test
 	@scripts/build release
+
+docs: ## build the documentation as a site that needs no network, in build/docs/site
+	@scripts/setup build docs
+	@.venv/bin/python -m millpond_docs.build_site
 
 coverage: ## measure what the tests reach; fail if they miss a branch of core, os, block or local
 	@scripts/setup build test test-all

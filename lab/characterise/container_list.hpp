@@ -5,7 +5,7 @@
 //   context ─▶ functions between malloc and the owner, inlined ones too ─▶ container_name
 //          └─▶ the call in the owner: file and line ─▶ declarations of the owner with that type
 //
-// "containers" of a subsystem, the one with most bytes first (docs/design.md, Containers). Names also come from
+// "containers" of a subsystem, the one with most bytes first (docs/explanation/contexts.md). Names also come from
 // symbols; places and members need debug information. It is read for the contexts with most bytes: for at least
 // looked_at_least of them, and until they cover looked_at_share of a subsystem's bytes. Contexts with the same
 // addresses up to the owner are read once. Memory: the indexes of the units read, and these addresses.

@@ -22,7 +22,8 @@ namespace millpond::trace {
 
 class block_output {
   public:
-    // The level at which payloads are compressed: higher ones take longer than they gain (docs/trace_format.md).
+    // The level at which payloads are compressed: higher ones take longer than they gain
+    // (docs/reference/trace_format.md).
     static constexpr int default_level = 3;
 
     // `mode`: the permissions of PATH. Traces hold command lines, so by default only their owner may read them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// fields: reads and writes the numbers and strings inside payloads (docs/trace_format.md, "Numbers inside payloads").
+// fields: reads and writes the numbers and strings inside payloads.
+// docs/reference/trace_format.md, "Numbers inside payloads", defines them.
 //
 //   length 1 │xxxxxxx1│   length 3 │xxxxx100│xxxxxxxx│xxxxxxxx│   length 9 │00000000│ 8 bytes of value │
 //

@@ -20,7 +20,7 @@
 
 namespace millpond::trace {
 
-// The content of the `end` block; see docs/trace_format.md.
+// The content of the `end` block; see docs/reference/trace_format.md.
 struct end_record {
     int exit_status = 0;
     int signal = 0;

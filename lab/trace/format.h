@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0
- * format: the constants and the block header of a trace, shared by every writer and reader (docs/trace_format.md).
+ * format: the constants and the block header of a trace, shared by every writer and reader
+ * (docs/reference/trace_format.md).
  * Freestanding C11, so that a recorder, a Valgrind tool and C++ readers compile the same text. */
 #ifndef MILLPOND_LAB_TRACE_FORMAT_H
 #define MILLPOND_LAB_TRACE_FORMAT_H
@@ -45,7 +46,7 @@ enum { mpt_variables_before = 4096, mpt_variables_behind = 2304 };
 enum mpt_codec { mpt_raw = 0, mpt_zstd = 1 };
 enum mpt_layout { mpt_rows = 0, mpt_columns = 1 };
 
-/* The last three are in FILE.partial only: changes of the stack give their context (docs/trace_format.md). */
+/* The last three are in FILE.partial only: changes of the stack give their context (docs/reference/trace_format.md). */
 enum mpt_operation {
     mpt_free = 0,
     mpt_allocate = 1,

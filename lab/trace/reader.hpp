@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// reader: opens a trace and streams its blocks; no damage stops it (docs/trace_format.md).
+// reader: opens a trace and streams its blocks; no damage stops it (docs/reference/trace_format.md).
 //
 //   file ──scan or index──▶ block list ──▶ process, modules, contexts (small, kept)
 //                                     └──▶ events of each block, streamed, in total order by time

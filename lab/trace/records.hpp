@@ -2,8 +2,8 @@
 // records: converts the small payloads of a trace (process, modules, contexts, end) to structures, and all but the
 // process back.
 //
-// Readers use the entries that they know and skip the rest (docs/trace_format.md, "Versions"). Every take_… throws
-// trace_error if the payload contradicts itself; entries read before stay. O(bytes).
+// Readers use the entries that they know and skip the rest (docs/reference/trace_format.md, "Versions"). Every take_…
+// throws trace_error if the payload contradicts itself; entries read before stay. O(bytes).
 #pragma once
 
 #include <cstdint>

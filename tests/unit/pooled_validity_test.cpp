@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// pooled_validity_test: the table of docs/choosing_an_allocator.md: after each operation between two pooled containers
-// every pointer, reference and iterator to a moved element is still valid.
+// pooled_validity_test: the table of docs/how_to/pooled_and_ranked_containers.md: after each operation between two
+// pooled containers every pointer, reference and iterator to a moved element is still valid.
 //
 // For every pair of containers that exchange nodes, from few or many elements into few or many: the table has a row for
 // each operation, and a test each of them. A container ends while the other one lives, in both orders.

@@ -4,11 +4,11 @@
 //   data ├─ elements ─┼─ ready: populated ─┤── committed: charged, no memory yet ──┤▒▒▒▒ reserved ▒▒▒▒┤
 //                     │◀─ step: memory ───▶│◀──────── at most ahead: charge ──────▶│
 //
-// The default step is within 3 % of the best of the curve in docs/benchmarks.md, which populates four to eight times as
-// much ahead. Choose others if most arrays are nearly empty (first = 0: no memory before the first element), or if
-// bytes matter more than pauses (a step of a page). Steps double from a page to 16 KiB; then they are a quarter of the
-// populated memory, up to `step`. Huge pages halve the time of arrays of many megabytes if the system has some ready,
-// and cost an array of a few elements 2 MiB. Plain data.
+// The default step is within 3 % of the best of the curve in docs/results/measured/library.md, which populates four to
+// eight times as much ahead. Choose others if most arrays are nearly empty (first = 0: no memory before the first
+// element), or if bytes matter more than pauses (a step of a page). Steps double from a page to 16 KiB; then they are a
+// quarter of the populated memory, up to `step`. Huge pages halve the time of arrays of many megabytes if the system
+// has some ready, and cost an array of a few elements 2 MiB. Plain data.
 //
 // Example:
 //     millpond::dyn_array<int> lean(1000, millpond::commit_steps{.first = 0});

@@ -5,9 +5,10 @@
 //                                         sizes:  how often each size, four an octave ─▶ V, exp(H)
 //                                         U = peak live bytes / bytes allocated
 //
-// Use it in a program to measure the demands on an allocator: its V and U of DVLUC (docs/design.md), the size of
-// buffer it needs (peak_live_bytes), or whether a hot loop allocates. Above an allocator it counts requests; as its
-// source, as in multipool<counted<chunk_cache>>, it counts chunks. It costs a few instructions a call and about 2 KiB.
+// Use it in a program to measure the demands on an allocator: its V and U of DVLUC (docs/explanation/contexts.md), the
+// size of buffer it needs (peak_live_bytes), or whether a hot loop allocates. Above an allocator it counts requests; as
+// its source, as in multipool<counted<chunk_cache>>, it counts chunks. It costs a few instructions a call and about 2
+// KiB.
 //
 // record() is that of the classic allocators (classic/heap_record.hpp), as far as counts allow: blocks, and the bytes
 // requested, in blocks (from A::block_bytes, else those requested) and held. Free blocks and lists are 0.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later
- * trace_file: writes the trace of one process: raw blocks of docs/trace_format.md, one behind the other.
+ * trace_file: writes the trace of one process: raw blocks of docs/reference/trace_format.md, one behind the other.
  *
  *   FILE.partial.PID.IMAGE: │ process │ superblocks │ contexts │ modules │ references │ superblocks │ references │ …
  *

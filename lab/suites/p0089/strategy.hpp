@@ -76,7 +76,7 @@ struct strategy {
     [[nodiscard]] constexpr bool is_of_2015() const noexcept { return pool >= pool_kind::multipool_2015; }
 };
 
-// Returns the canonical name, as in design.md.
+// Returns the canonical name, as in docs/design.md, Words.
 std::string name_of(strategy named);
 // Returns the paper's label, or nothing.
 std::string alias_of(strategy named);

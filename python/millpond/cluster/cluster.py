@@ -89,7 +89,7 @@ class Cluster:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of measured figures should know about the workers."""
+        """The facts about the workers that a reader of measured figures needs."""
         found = [f"the worker {address} was left out: {why}" for address, why in self.left_out.items()]
         floors = sorted(self.noise[address] for address in self.facts if address in self.noise)
         if floors:

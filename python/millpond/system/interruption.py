@@ -38,7 +38,7 @@ def note_kept(what: str) -> None:
 
 
 def kept_text() -> str:
-    """What was kept so far; empty for nothing."""
+    """Says what was kept so far; empty for nothing."""
     return "; ".join(_kept)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from millpond.verbs.option import Verb, VerbOption
 from millpond.verbs.parser import usage_of
+from millpond.verbs.verb_facts import STATUS_MEANINGS, VARIABLES
 
 
 def pages(verbs: Sequence[Verb], command: str, summary: str) -> dict[str, str]:
@@ -47,14 +48,19 @@ def _of_verb(verb: Verb, command: str) -> str:
               *_row("\\-h, \\-\\-help", "Show this help.")]  # fmt: skip
     if expert := [one for one in shown if one.is_expert]:
         lines += [".SH EXPERT OPTIONS", *(part for one in expert for part in _option(one))]
-    return "\n".join([*lines, ".SH EXIT STATUS", *_statuses(verb)]) + "\n"
+    lines += [".SH EXIT STATUS", *_statuses(verb)]
+    if verb.environment:
+        lines.append(".SH ENVIRONMENT")
+        lines += (part for name in verb.environment for part in _row(_text(name), _text(VARIABLES[name])))
+    if verb.writes:
+        lines.append(".SH FILES")
+        lines += (part for name, text in verb.writes for part in _row(_text(name), _text(text)))
+    return "\n".join(lines) + "\n"
 
 
 def _statuses(verb: Verb) -> list[str]:
-    own = ["The program's own status, or one of these:"] if verb.takes_program else []
-    meanings = ("done", "a condition or a bar is missed", "wrong usage", "an input is missing or damaged",
-                "the environment lacks something", "the program could not be run")  # fmt: skip
-    return [*own, *(part for number, text in enumerate(meanings) for part in _row(str(number), text))]
+    own = ["The program's own status, or one of these:"] if verb.exits_as_program else []
+    return [*own, *(part for number, text in STATUS_MEANINGS.items() for part in _row(str(int(number)), text))]
 
 
 def _option(one: VerbOption) -> list[str]:

@@ -134,7 +134,8 @@ def options_of(request: type) -> list[VerbOption]:
 class Verb:
     """One verb: its words, its request, and the function that handles it (`module:function`, imported when needed).
 
-    `summary`: one sentence. `examples`: command lines with their meanings. `old`: words of earlier versions.
+    `summary`: one sentence. `examples`: command lines with their meanings. `old`: words of earlier versions. `writes`:
+    files that it writes without -o, and their contents. `environment`: variables that it reads (verb_facts.py).
     """
 
     words: tuple[str, ...]
@@ -145,6 +146,8 @@ class Verb:
     old: tuple[VerbOption, ...] = ()
     details: str = ""
     is_expert: bool = False
+    writes: tuple[tuple[str, str], ...] = ()
+    environment: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -165,3 +168,8 @@ class Verb:
     def takes_program(self) -> bool:
         """True if the first word that is no option begins the program's own words."""
         return any(PROGRAM in one.metavar for one in self.positionals)
+
+    @property
+    def exits_as_program(self) -> bool:
+        """True if the verb can become the program, or exits with the program's status."""
+        return hasattr(self.request, "becomes_program")

@@ -21,6 +21,9 @@ def _with(word: str, name: str) -> VerbOption:
     return old(word, "", lambda _: ("--with", name))
 
 
+_RUNS = ("LD_PRELOAD", "MILLPOND_BIN", "TMPDIR")
+_SYMBOLS = ("DEBUGINFOD_URLS", "MILLPOND_BIN")
+_STORED = ("results/store/", "the observations of all rounds; --store names another folder")
 _HTML = old_file("--html", "html", ".html")
 _LIST = old("--list", "", lambda _: ("--dry-run", ""))
 _SIMULATION = (
@@ -46,6 +49,12 @@ ADVISE = Verb(
     ),
     (_HTML, _with("--references", "references")),
     "`millpond ./program` is short for `millpond advise ./program`. Nothing is recompiled or relinked.",
+    writes=(
+        ("results/PROGRAM.html", "the page, if no -o names another file"),
+        ("results/PROGRAM.plan.json", "the plan that was better than no change; next to the first file of -o"),
+        _STORED,
+    ),
+    environment=("DEBUGINFOD_URLS", "LD_LIBRARY_PATH", *_RUNS),
 )  # fmt: skip
 
 VERBS = (
@@ -60,6 +69,7 @@ VERBS = (
         (renamed("--export", "-o"),),
         "Nothing is measured. A plan belongs to one build of one program; another build is refused. `millpond advise` "
         "writes the plan that it judged better, `millpond trace show -o plans/` writes candidate plans.",
+        environment=("LD_PRELOAD", "MILLPOND_BIN", "MILLPOND_STATS"),
     ),
     Verb(
         ("report",), of_programs.ReportRequest, "millpond.commands.report:report",
@@ -81,6 +91,8 @@ VERBS = (
         (),
         "Two runs or stores are compared cell by cell; a change inside the noise never breaches a condition. Two "
         "builds run in interleaved rounds, and are compared with the prediction of the latest advise in the store.",
+        writes=(("results/store/", "with --after: the observations of all rounds; --store names another folder"),),
+        environment=_RUNS,
     ),
     Verb(
         ("synthesize",), of_programs.SynthesizeRequest, "millpond.commands.synthesize:synthesize_classes",
@@ -95,6 +107,7 @@ VERBS = (
             renamed("--largest", "--set largest="), renamed("--moments", "--set moments="),
             _with("--arena", "arena"), _with("--score", "score"),
         ),
+        environment=("CXX", "MILLPOND_BIN", "TMPDIR"),
     ),
     Verb(
         ("try",), of_programs.TryRequest, "millpond.commands.trial:trial",
@@ -107,11 +120,13 @@ VERBS = (
             _LIST, renamed("--blocks", "--set blocks="), renamed("--trace", "--set blocks="),
             renamed("--fraction", "--set fraction="),
         ),
+        environment=_RUNS,
     ),
     Verb(
         ("doctor",), of_programs.DoctorRequest, "millpond.commands.doctor:doctor",
         "Examine this machine and this installation, and explain the effects on results.",
         (("millpond doctor", "what to expect of results here; status 4: something is missing"),),
+        environment=("LD_LIBRARY_PATH", *_RUNS),
     ),
     Verb(
         ("trace", "record"), of_traces.RecordRequest, "millpond.commands.record:record",
@@ -130,6 +145,12 @@ VERBS = (
             old("--from", "N", lambda n: ("--window", f"instructions={n}:")),
             old("--instructions", "N", lambda n: ("--window", f"instructions=:{n}")),
         ),
+        writes=(
+            ("PROGRAM.mpt", "the trace of the program, if no -o names another file"),
+            ("PROGRAM.mpt.PID", "the trace of each process that the program started"),
+            ("PROGRAM.mpt.partial", "the recording while it is made; --finish completes one that was left"),
+        ),
+        environment=("LD_PRELOAD", *_SYMBOLS),
     ),
     Verb(
         ("trace", "show"), of_traces.ShowRequest, "millpond.commands.characterise:show",
@@ -144,6 +165,7 @@ VERBS = (
             old_file("--scopes-out", "scopes", ".scopes"), renamed("--cache", "--simulate"),
             renamed("--observed", "SCOPES", "TRACE"),
         ),
+        environment=_SYMBOLS,
     ),
     Verb(
         ("trace", "replay"), of_traces.ReplayRequest, "millpond.commands.replay:replay",
@@ -153,6 +175,7 @@ VERBS = (
             ("millpond trace replay --plan one.plan.json --malloc jemalloc program.mpt", "on these two only"),
         ),
         (_LIST, old("--pace", "", lambda _: ("--order", "paced"))),
+        environment=("LD_LIBRARY_PATH", "MILLPOND_BIN"),
     ),
     Verb(
         ("trace", "simulate"), of_traces.SimulateRequest, "millpond.commands.simulate:simulate",
@@ -162,6 +185,7 @@ VERBS = (
             ("millpond trace simulate --latencies measure program.mpt", "also the time on this machine's levels"),
         ),
         _SIMULATION, of_traces.SIMULATORS,
+        environment=("MILLPOND_BIN",),
     ),
     Verb(
         ("trace", "layout"), of_traces.LayoutRequest, "millpond.commands.layout:layout",
@@ -170,6 +194,7 @@ VERBS = (
         _SIMULATION,
         "The recorded calls are repeated on each allocator, and the references are moved to the new places of the "
         "objects.\n\n" + of_traces.SIMULATORS,
+        environment=("LD_LIBRARY_PATH", "MILLPOND_BIN"),
     ),
     Verb(
         ("schema",), of_programs.SchemaRequest, "millpond.commands.schema:schema",

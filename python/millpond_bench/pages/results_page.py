@@ -9,6 +9,7 @@ DOCUMENT.json  the data of the pages
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -36,6 +37,8 @@ from millpond_bench.pages.statement_matrix import (
 INDEX, MATRIX = "README.md", "matrix.md"
 _NONE = "–"
 _MADE = "<!-- Written by `millpond report -o results:FOLDER`: not by hand. -->"
+VERDICT_WORDS = "../reference/benchmarks.md#verdicts"
+COLUMNS = 100
 _MADE_OF_CONTRIBUTIONS = "<!-- Written by `millpond report CONTRIBUTION... -o FILE.md`: not by hand. -->"
 MATRIX_TITLE = "Statements on machines, toolchains and mallocs"
 COLUMN_MEANING = "A column is a machine, the toolchain that built the suites, and the malloc that they ran on."
@@ -89,8 +92,8 @@ def _index(results: Sequence[KeptResults]) -> str:
 def _document(results: KeptResults) -> str:
     return _page(
         f"{results.document}: {escaped(results.source)}",
-        "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks. Published: the "
-        "same by the document's own tables. [What verdicts mean](../benchmarks.md#verdicts)",
+        "Here: the median over the rounds, its interval in brackets. Bound: what the statement asks.\n"
+        f"Published: the same by the document's own tables.\n[What verdicts mean]({VERDICT_WORDS})",
         *(text for part in results.parts for text in _part(part, _which(part, results))),
     )
 
@@ -115,27 +118,27 @@ def _part(part: KeptPart, which: str) -> list[str]:
          str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict, *_on_documents(part, claim)]
         for claim in part.claims
     ]  # fmt: skip
-    notes = [f"- {code(claim.id)}: {escaped('; '.join(found))}" for claim in part.claims if (found := _notes(claim))]
+    notes = [[code(claim.id), escaped("; ".join(found))] for claim in part.claims if (found := _notes(claim))]
     notes += _premises(part)
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
     return [
         f"## {part.experiment}: {escaped(part.title)}{which}",
         *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
-        "\n".join(f"- {escaped(fact)}" for fact in facts) + f"\n- `{part.command}`",
-        _counts(part),
+        _items([*map(escaped, facts), f"`{part.command}`"]),
+        textwrap.fill(_counts(part), COLUMNS),
         _text_table(head, rows),
-        "\n".join(notes),
+        _text_table(["id", "note"], notes) if notes else "",
     ]
 
 
-def _premises(part: KeptPart) -> list[str]:
-    """A line for each premise, with the statements that have it."""
+def _premises(part: KeptPart) -> list[list[str]]:
+    """A row for each premise, with the statements that have it."""
     by_premise: dict[str, list[str]] = {}
     for claim in part.claims:
         if claim.premise not in (None, NONE):
             by_premise.setdefault(str(claim.premise), []).append(claim.id)
-    return [f"- Premise of {', '.join(map(code, names))}: {escaped(premise)}" for premise, names in by_premise.items()]
+    return [[", ".join(map(code, names)), f"premise: {escaped(premise)}"] for premise, names in by_premise.items()]
 
 
 def _has_both(part: KeptPart) -> bool:
@@ -167,7 +170,7 @@ def matrix_text(matrix: StatementMatrix) -> str:
     texts = []
     for one in matrix.documents:
         texts.append(f"## {one.document}")
-        texts.append("\n".join(f"- {column.name}: {escaped(column_text(column))}" for column in one.columns))
+        texts.append(_items(f"{column.name}: {escaped(column_text(column))}" for column in one.columns))
         rows = [
             [code(one.label(row)), escaped(row.statement), *([row_counts_text(row)] if one.columns[1:] else []),
              *(_cells(row, column.name) for column in one.columns)]
@@ -175,7 +178,7 @@ def matrix_text(matrix: StatementMatrix) -> str:
         ]  # fmt: skip
         head = ["id", "statement", *(["verdicts"] if one.columns[1:] else [])]
         texts.append(_text_table([*head, *(column.name for column in one.columns)], rows))
-    left_out = "\n".join(f"- {escaped(line)}" for line in matrix.left_out)
+    left_out = _items(map(escaped, matrix.left_out))
     return _page(
         MATRIX_TITLE,
         COLUMN_MEANING,
@@ -207,6 +210,14 @@ def _cells(row: MatrixRow, column: str) -> str:
 
 def _page(title: str, *parts: str, made: str = _MADE) -> str:
     return "\n\n".join([f"# {title}", made, *filter(None, parts)]) + "\n"
+
+
+def _items(texts: Iterable[str]) -> str:
+    """A list whose lines have at most `COLUMNS` columns, unless one word is longer."""
+    return "\n".join(
+        textwrap.fill(f"- {text}", COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for text in texts
+    )
 
 
 def _text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The study of Grunwald, Zorn and Henderson (1993), as data. See docs/benchmarks.md.
+"""The study of Grunwald, Zorn and Henderson (1993), as data. See docs/reference/benchmarks.md.
 
 grunwald1993.cost   figure 1 and columns of table 2: instructions in allocation, heap and objects; chosen classes
 """

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The laboratory's own costs and the quality of its advice, as data: steps with their limits. See docs/benchmarks.md.
+"""The laboratory's own costs and the quality of its advice, as data: steps with their limits.
+
+Figures: docs/results/measured/laboratory.md and advice.md.
 
 laboratory            recording, characterising, trials, replay, the report, advice twice, the demo
 laboratory.truth      advice on programs for which the right change is known

@@ -8,7 +8,8 @@
                …                those of the workloads with a bar of their own
 
 Sizes are those of the published tables with one between them, and there are two string seeds, so that nothing is tuned
-to a point. Warm passes are compared, and the cold ratio is shown next to them. docs/benchmarks.md explains each row.
+to a point. Warm passes are compared, and the cold ratio is shown next to them. Each row is explained in
+docs/results/measured/library.md.
 """
 
 from __future__ import annotations

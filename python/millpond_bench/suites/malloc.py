@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Our malloc compared with the mallocs of this machine, as data. See docs/benchmarks.md."""
+"""Our malloc compared with the mallocs of this machine, as data. See docs/results/measured/mallocs.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Capturing and simulating data references, as data: its cost and its accuracy. See docs/benchmarks.md."""
+"""Capturing and simulating data references, as data: its cost and its accuracy.
+
+Figures: docs/results/measured/references.md.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""A second reader of traces, written only from docs/trace_format.md. It is slow and small, and shares no code with the
-first.
+"""A second reader of traces, written only from docs/reference/trace_format.md. It is slow and small, and shares no code
+with the first.
 
 It checks the recorder against the specification instead of our own reader. The `zstd` program decompresses. The main
 reader checks checksums and the index; this one requires valid blocks from the first byte to the last.
