@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -157,8 +158,16 @@ def interrupted_program(trap: str, folder: Path, monkeypatch: pytest.MonkeyPatch
     program.chmod(0o755)
     monkeypatch.setenv("MILLPOND_BIN", str(folder))
 
+    us = threading.get_ident()
+
+    def waits_for_it() -> bool:  # before that we would be interrupted ourselves
+        frame = sys._current_frames().get(us)
+        while frame is not None and frame.f_code.co_name != "communicate":
+            frame = frame.f_back
+        return frame is not None
+
     def interrupt() -> None:
-        while not heard.exists():
+        while not (heard.exists() and waits_for_it()):
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -1,31 +1,27 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Merged characterisations: sums and spreads of drawn processes, their forms, patterns, and any executor."""
+"""Merged characterisations: sums and distributions of drawn processes, their forms, patterns, and any executor."""
 
 from __future__ import annotations
 
-import io
-import json
 import pickle
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import jsonschema
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 from conftest import FakeLab
 from msgspec.structs import replace
 
-from millpond.report import json_schemas, markdown, page, terminal
-from millpond.report.views.fleet_view import ANSWER, MARKDOWN, PAGE, fleet_section, outliers_of
+from millpond.report.views.fleet_view import outliers_of
 from millpond.rounds import fleet as fleets
-from millpond.rounds.characterisation import Damage, LifetimeBin, ProcessFacts, Size
+from millpond.rounds.characterisation import LifetimeBin, ProcessFacts, Size
 from millpond.rounds.fleet import merge_traces, traces_of
-from millpond.rounds.fleet_data import Fleet, FleetBuild, FleetUse, read_fleet
+from millpond.rounds.fleet_data import Fleet, FleetBuild, FleetUse
 from millpond.rounds.fleet_rows import OUTLIERS_AT_MOST, FleetRows
 from millpond.rounds.fleet_use import (
     COUNTS,
@@ -34,14 +30,13 @@ from millpond.rounds.fleet_use import (
     LifetimeCounts,
     ProcessUse,
     SubsystemUse,
-    TraceUse,
+    TraceFigures,
     UnusableTrace,
     UseResult,
 )
-from millpond.statistics.spread import Spread
+from millpond.statistics.distribution import Distribution
 from millpond.store.store_files import write_parquet
 from millpond.system.errors import Failure, Status
-from millpond.system.json_seal import sealed
 from tiers import scaled
 
 NAMES = ("book", "shop::prices<int>", "printer", "a name that is long enough to be cut in every table of ours", "rest")
@@ -63,29 +58,29 @@ def subsystem(name: str, dice: random.Random, **more: Any) -> SubsystemUse:
 
 def trace_use(
     number: int, dice: random.Random, build: str = "ab12", subsystems: Sequence[SubsystemUse] | None = None, **more: Any
-) -> TraceUse:
+) -> TraceFigures:
     if subsystems is None:
         subsystems = [subsystem(name, dice) for name in dice.sample(NAMES, dice.randint(0, len(NAMES)))]
     drawn = {**counts(dice, 10_000), "cpu_seconds": dice.random(), "named_share": dice.random(), "threads": 1, **more}
-    return TraceUse(
+    return TraceFigures(
         trace=ProcessUse(path=f"traces/{number}.mpt", **drawn),
         process=ProcessFacts(pid=number, executable="/srv/shop", build_id=build, argv=("shop", str(number))),
         subsystems=tuple(subsystems),
     )
 
 
-def drawn_uses(dice: random.Random, most: int = 12) -> list[TraceUse]:
+def drawn_uses(dice: random.Random, most: int = 12) -> list[TraceFigures]:
     return [trace_use(number, dice, dice.choice(("ab12", "cd34"))) for number in range(dice.randint(1, most))]
 
 
-def rows_of(uses: Sequence[TraceUse]) -> FleetRows:
+def rows_of(uses: Sequence[TraceFigures]) -> FleetRows:
     rows = FleetRows()
     for use in uses:
         rows.add(use)
     return rows
 
 
-def fleet_of(uses: Sequence[TraceUse]) -> Fleet:
+def fleet_of(uses: Sequence[TraceFigures]) -> Fleet:
     return rows_of(uses).fleet()
 
 
@@ -97,7 +92,7 @@ def by_name(build: FleetBuild) -> dict[str, FleetUse]:
     return {"": build.whole, **{s.name: s for s in build.subsystems}}
 
 
-def parquet_file(uses: Sequence[TraceUse], folder: Path) -> Path:
+def parquet_file(uses: Sequence[TraceFigures], folder: Path) -> Path:
     path = folder / "fleet.parquet"
     write_parquet(path, rows_of(uses).table(), {"schema": "millpond.fleet/1"})
     return path
@@ -140,12 +135,12 @@ def test_parts_of_a_fleet_add_up_in_any_order(seed: int) -> None:
                 found = [by_name(b)[name] for b in others if name in by_name(b)]
                 assert {c: getattr(use, c) for c in COUNTS} == {c: sum(getattr(f, c) for f in found) for c in COUNTS}
             again = next(b for b in fleet_of(shuffled).builds if b.build_id == build.build_id)
-            assert {n: u.spreads for n, u in by_name(again).items()} == {
-                n: u.spreads for n, u in by_name(build).items()
+            assert {n: u.distributions for n, u in by_name(again).items()} == {
+                n: u.distributions for n, u in by_name(build).items()
             }
 
 
-def split(dice: random.Random, uses: Sequence[TraceUse]) -> list[set[str]]:
+def split(dice: random.Random, uses: Sequence[TraceFigures]) -> list[set[str]]:
     parts: list[set[str]] = [set() for _ in range(dice.randint(1, 4))]
     for use in uses:
         dice.choice(parts).add(use.trace.path)
@@ -153,19 +148,19 @@ def split(dice: random.Random, uses: Sequence[TraceUse]) -> list[set[str]]:
 
 
 @pytest.mark.lengthy
-def test_spreads_are_those_that_duckdb_finds_in_the_rows(seed: int, tmp_path: Path) -> None:
+def test_distributions_are_those_that_duckdb_finds_in_the_rows(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     for _ in range(scaled(10, 3)):
         uses = drawn_uses(dice)
         path = parquet_file(uses, tmp_path)
         for build in fleet_of(uses).builds:
             for name, use in by_name(build).items():
-                for figure, spread in use.spreads.items():
-                    assert spread == spread_by_sql(path, build.build_id, name, figure), (name, figure)
+                for figure, distribution in use.distributions.items():
+                    assert distribution == distribution_by_sql(path, build.build_id, name, figure), (name, figure)
 
 
-def spread_by_sql(path: Path, build_id: str, name: str, figure: str) -> Spread:
-    """Returns the spread of a figure as SQL finds it; a process without the subsystem has a count of 0."""
+def distribution_by_sql(path: Path, build_id: str, name: str, figure: str) -> Distribution:
+    """Returns the distribution of a figure as SQL finds it; a process without the subsystem has a count of 0."""
     absent = "0" if figure in COUNTS else "null"
     found = duckdb.execute(
         f"""
@@ -179,7 +174,7 @@ def spread_by_sql(path: Path, build_id: str, name: str, figure: str) -> Spread:
         {"build": build_id, "name": name},
     ).fetchone()
     assert found is not None
-    return Spread(
+    return Distribution(
         n=found[0], lowest=found[1], lower_quartile=pytest.approx(found[2]), median=pytest.approx(found[3]),
         upper_quartile=pytest.approx(found[4]), highest=found[5],
     )  # fmt: skip
@@ -214,7 +209,7 @@ def test_processes_without_a_build_id_meet_by_path() -> None:
     assert [build.executables for build in fleet_of(same).builds] == [("/a", "/b")]
 
 
-def equal_uses(n: int, **more: Any) -> list[TraceUse]:
+def equal_uses(n: int, **more: Any) -> list[TraceFigures]:
     """Processes that all use the same."""
     same = dict.fromkeys(COUNTS, 1000)
     return [trace_use(i, random.Random(1), subsystems=[subsystem("book", random.Random(1), **same)], **same, **more)
@@ -252,83 +247,6 @@ def test_of_many_outliers_the_farthest_are_kept(seed: int) -> None:
     whole = fleet_of(uses).builds[0].whole
     assert [one.times for one in whole.outliers] == sorted(factors, reverse=True)[:OUTLIERS_AT_MOST]
     assert whole.outliers_left_out == OUTLIERS_AT_MOST
-
-
-def large_fleet(dice: random.Random) -> Fleet:
-    """Returns a fleet with many builds, subsystems, outliers, damaged and unusable traces."""
-    names = [f"space_{i}::a_class_with_a_long_name<std::vector<int>>::method" for i in range(dice.randint(1, 60))]
-    uses = [
-        trace_use(i, dice, build=f"{dice.randint(1, 6):040d}", subsystems=[subsystem(n, dice) for n in names],
-                  damages=dice.choice(((), (Damage(12, "a block is cut off"),))))
-        for i in range(dice.randint(1, 80))
-    ]  # fmt: skip
-    rows = rows_of(uses)
-    return rows.fleet([UnusableTrace(f"{i}.mpt", f"{i}.mpt is not a trace") for i in range(dice.randint(0, 40))])
-
-
-@pytest.mark.lengthy
-def test_the_answer_fits_into_forty_lines_of_any_width(seed: int) -> None:
-    dice = random.Random(seed)
-    for _ in range(scaled(8, 2)):
-        fleet = large_fleet(dice)
-        for width in (60, 80, 160):
-            file = io.StringIO()
-            out = terminal.Console(file=file, width=width, highlight=False)
-            terminal.print_fitting((fleet_section(fleet, detail) for detail in ANSWER), out)
-            lines = file.getvalue().splitlines()
-            assert len(lines) <= 40 and max(map(len, lines)) <= width
-            assert f"{fleet.process_count} process" in lines[0]
-            assert fleet.builds[0].subsystems[0].name[-6:] in file.getvalue()
-
-
-def test_page_and_markdown_name_what_the_fleet_has() -> None:
-    uses = equal_uses(20)
-    uses[7] = replace(uses[7], subsystems=(replace(uses[7].subsystems[0], peak_live_bytes=10**6),))
-    fleet = rows_of(uses).fleet([UnusableTrace("x.mpt", "x.mpt is <not> a trace")])
-    text = page.render_fitting((fleet_section(fleet, detail) for detail in PAGE), "Many processes")
-    for part in ("traces/7.mpt", "book", "x.mpt is &lt;not&gt; a trace", "build-id ab12", "upper quartile", "<figure"):
-        assert part in text
-    assert "http" not in text.split("</style>")[1].split("<script>")[0]
-    marked = markdown.render_section(fleet_section(fleet, MARKDOWN))
-    assert "traces/7" in marked and "<code>book</code>" in marked and "&lt;not&gt;" in marked
-
-
-@pytest.mark.lengthy
-def test_a_page_of_a_large_fleet_is_small_enough() -> None:
-    dice = random.Random(2)
-    names = [f"space_{i}::{'a_class_with_a_long_name' * 40}" for i in range(120)]
-    use = trace_use(0, dice, subsystems=[subsystem(n, dice) for n in names])
-    builds = [replace(use, process=replace(use.process, build_id=str(i))) for i in range(12)]
-    fleet = fleet_of(builds)
-    most_detailed = page.render_fitting([fleet_section(fleet, PAGE[0])], "Many")
-    fitting = page.render_fitting((fleet_section(fleet, detail) for detail in PAGE), "Many")
-    assert len(fitting.encode()) <= page.BUDGET_BYTES < len(most_detailed.encode())
-
-
-def test_the_document_follows_its_schema_and_is_read_back(seed: int, tmp_path: Path) -> None:
-    fleet = large_fleet(random.Random(seed))
-    document = fleet.to_json()
-    jsonschema.validate(document, json_schemas.schema("millpond.fleet.1"), cls=jsonschema.Draft202012Validator)
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(sealed(document)))
-    assert read_fleet(path) == fleet
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (lambda text: text.replace('"ab12"', '"ab13"', 1), "checksum does not hold"),
-        (lambda text: text[:-5], "is not a fleet"),
-        (lambda text: '{"schema": "millpond.doctor/1"}', "is not a fleet"),
-        (lambda text: text.replace("millpond.fleet/1", "millpond.fleet/9").replace("checksum", "other"), "fleet/9"),
-    ],
-)
-def test_a_damaged_or_foreign_document_is_refused(change: Callable[[str], str], why: str, tmp_path: Path) -> None:
-    path = tmp_path / "fleet.json"
-    path.write_text(change(json.dumps(sealed(fleet_of(equal_uses(2)).to_json()))))
-    with pytest.raises(Failure, match=why) as raised:
-        read_fleet(path)
-    assert raised.value.status == Status.INPUT and str(path) in raised.value.message
 
 
 def test_patterns_are_expanded_and_each_trace_is_taken_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -417,7 +335,7 @@ def test_the_verb_refuses_what_does_not_go_together(lab: FakeLab) -> None:
         assert done.status == 2 and why in done.stderr, done
 
 
-def test_spread_of_a_few_values_is_that_of_hands() -> None:
-    found = Spread.of(np.array([4.0, 1.0, 3.0, 2.0]))
-    assert found == Spread(n=4, lowest=1, lower_quartile=1.75, median=2.5, upper_quartile=3.25, highest=4)
-    assert Spread.of(np.array([])) is None
+def test_distribution_of_a_few_values_is_that_of_hands() -> None:
+    found = Distribution.of(np.array([4.0, 1.0, 3.0, 2.0]))
+    assert found == Distribution(n=4, lowest=1, lower_quartile=1.75, median=2.5, upper_quartile=3.25, highest=4)
+    assert Distribution.of(np.array([])) is None

@@ -6,7 +6,7 @@ Fleet ─┬─ FleetBuild ─┬─ FleetProcess                     each proce
        │              └─ FleetSubsystem (a FleetUse)      a subsystem in all of them
        └─ UnusableTrace                                   a file without figures
 
-FleetUse = sums (UseCounts) + the Spread of each figure between processes + Outliers
+FleetUse = sums (UseCounts) + the Distribution of each figure between processes + Outliers
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msgspec import field
 
 from millpond.rounds.characterisation import LifetimeBin, Size
 from millpond.rounds.fleet_use import UnusableTrace, UseCounts
-from millpond.statistics.spread import Spread
+from millpond.statistics.distribution import Distribution
 from millpond.system.errors import Failure, Status
 from millpond.system.input_file import parse_json, read_bytes, why_unreadable
 from millpond.system.json_seal import seal_flaw
@@ -43,11 +43,11 @@ class Outlier(Record, frozen=True, kw_only=True):
 class FleetUse(UseCounts, frozen=True, kw_only=True):
     """The sums over all processes of a build, and the distribution of each figure between them.
 
-    `spreads`: by figure; a process without the subsystem counts as 0. D, V, L, U and C have the processes in which they
-    are known. `outliers`: those of each figure, the farthest first; `outliers_left_out`: further ones.
+    `distributions`: by figure; a process without the subsystem counts as 0. D, V, L, U and C have the processes in
+    which they are known. `outliers`: those of each figure, the farthest first; `outliers_left_out`: further ones.
     """
 
-    spreads: dict[str, Spread]
+    distributions: dict[str, Distribution]
     outliers: tuple[Outlier, ...] = field(default_factory=NONE)
     outliers_left_out: int = 0
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Collects the figures of many traces as columns of numbers, and turns them into a fleet or a table.
 
-    TraceUse ──add──▶ FleetRows ─┬─ a row for the process, one for each of its subsystems ──▶ table, for Parquet
-                                 ├─ sums, spreads, outliers                               ──▶ Fleet
+    TraceFigures ──add──▶ FleetRows ─┬─ a row for the process, one for each of its subsystems ──▶ table, for Parquet
+                                 ├─ sums, distributions, outliers                               ──▶ Fleet
                                  └─ histograms, added up at once
 
 A row takes 120 bytes, so a thousand processes of a hundred subsystems take 12 MB.
@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from millpond.rounds.characterisation import LifetimeBin, Size
 from millpond.rounds.fleet_data import Fleet, FleetBuild, FleetProcess, FleetSubsystem, FleetUse, Outlier
-from millpond.rounds.fleet_use import COUNTS, LETTERS, SubsystemUse, TraceUse, UnusableTrace, UseCounts
-from millpond.statistics.spread import Spread, Values
+from millpond.rounds.fleet_use import COUNTS, LETTERS, SubsystemUse, TraceFigures, UnusableTrace, UseCounts
+from millpond.statistics.distribution import Distribution, Values
 from millpond.store.store_files import NUMBER, TEXT, WHOLE, Columns, schema_of
 from millpond.system import memory_limit
 
@@ -71,7 +71,7 @@ class BuildRows:
         self._counts = {name: array("q") for name in COUNTS}
         self._letters = {letter: array("d") for letter in LETTERS}
 
-    def add(self, use: TraceUse) -> None:
+    def add(self, use: TraceFigures) -> None:
         """Adds a process with its subsystems. O(subsystems and bins of their histograms)."""
         trace, facts = use.trace, use.process
         self._named_events += (trace.named_share or 0.0) * trace.events
@@ -96,7 +96,7 @@ class BuildRows:
             known.append(np.nan if value is None else value)
 
     def build(self) -> FleetBuild:
-        """Returns the sums, the spreads and the outliers. O(rows · log(rows))."""
+        """Returns the sums, the distributions and the outliers. O(rows · log(rows))."""
         figures = _BuildFigures.of(self._process, self._subsystem, self._counts, self._letters, self._processes)
         whole = FleetUse(**figures.use_of(_WHOLE))
         subsystems = [self._subsystem_of(name, figures, whole) for name in self._numbers]
@@ -175,11 +175,13 @@ class _BuildFigures:
         rows = self.rows[number]
         by_process = {name: self._by_process(rows, name) for name in COUNTS}
         letters = {letter: values[rows][~np.isnan(values[rows])] for letter, values in self.letters.items()}
-        spreads = {name: found for name, values in {**by_process, **letters}.items() if (found := Spread.of(values))}
-        outliers = [list(self._outliers(name, by_process[name], spreads[name])) for name in OUTLIER_FIGURES]
+        distributions = {
+            name: found for name, values in {**by_process, **letters}.items() if (found := Distribution.of(values))
+        }
+        outliers = [list(self._outliers(name, by_process[name], distributions[name])) for name in OUTLIER_FIGURES]
         return {
             **{name: int(self.counts[name][rows].sum()) for name in COUNTS},
-            "spreads": spreads,
+            "distributions": distributions,
             "outliers": tuple(one for found in outliers for one in found[:OUTLIERS_AT_MOST]),
             "outliers_left_out": sum(max(0, len(found) - OUTLIERS_AT_MOST) for found in outliers),
         }
@@ -189,11 +191,11 @@ class _BuildFigures:
         values[self.process[rows]] = self.counts[name][rows]
         return values
 
-    def _outliers(self, name: str, values: Values, spread: Spread) -> Iterator[Outlier]:
+    def _outliers(self, name: str, values: Values, distribution: Distribution) -> Iterator[Outlier]:
         usual = float(np.median(self._by_process(self.rows[_WHOLE], name)))
-        for place in spread.far_outside(values, max(1.0, OUTLIER_SHARE * usual)):
+        for place in distribution.far_outside(values, max(1.0, OUTLIER_SHARE * usual)):
             value = float(values[place])
-            times = value / spread.median if spread.median else None
+            times = value / distribution.median if distribution.median else None
             yield Outlier(trace=self.processes[place].trace, figure=name, value=value, times=times)
 
 
@@ -207,7 +209,7 @@ class FleetRows:
         """Returns the number of builds."""
         return len(self._builds)
 
-    def add(self, use: TraceUse) -> None:
+    def add(self, use: TraceFigures) -> None:
         """Adds a process to its build: that of its build-id or, without one, of its executable's path."""
         build_id = use.process.build_id or ""
         key = (build_id, "" if build_id else use.process.executable or "")

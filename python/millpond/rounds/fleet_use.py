@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The figures of one trace that a merged characterisation needs: a small part of its own characterisation.
 
-    trace ──millpond-characterise──▶ JSON ──use_of──▶ TraceUse (process and subsystems), or why it has no figures
+    trace ──millpond-characterise──▶ JSON ──use_of──▶ TraceFigures (process and subsystems), or why it has no figures
 
 One trace is one task: a function of a path and words, whose result is small and can be pickled, so an executor may run
 it in a thread, in another process or on another machine.
@@ -83,7 +83,7 @@ class ProcessUse(UseCounts, frozen=True, kw_only=True):
         return tuple(partial_reasons(self.partial, self.damages))
 
 
-class TraceUse(Record, frozen=True, kw_only=True):
+class TraceFigures(Record, frozen=True, kw_only=True):
     """The use of memory in one trace: of its process, and of each subsystem."""
 
     trace: ProcessUse
@@ -103,7 +103,7 @@ class UseResult(Record, frozen=True, kw_only=True):
     program, a line each.
     """
 
-    use: TraceUse | None = None
+    use: TraceFigures | None = None
     unusable: UnusableTrace | None = None
     said: tuple[str, ...] = field(default_factory=NONE)
 
@@ -118,7 +118,7 @@ def use_of(trace: Path, options: tuple[str, ...]) -> UseResult:
         finished = native.run(CHARACTERISE, ["--json", str(out), *options, "--", str(trace)])
         said = tuple(line for line in finished.said.splitlines() if line)
         if finished.status == 0:
-            return UseResult(use=read_typed(TraceUse, out), said=said)
+            return UseResult(use=read_typed(TraceFigures, out), said=said)
     failure = native.failure_of(CHARACTERISE, finished)
     if failure.status != Status.INPUT:
         raise Failure(failure.status, f"{trace}: {failure.message}")

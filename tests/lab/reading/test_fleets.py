@@ -98,8 +98,10 @@ def test_merges_of_random_parts_add_up(recorded: dict[Path, dict[str, Any]], tmp
     assert added(found) == uses_of(whole)
     shuffled, done = merged(tmp_path, *order)
     assert done.status == 0, done
-    spreads = [{b["build_id"]: b["whole"]["spreads"] for b in fleet["builds"]} for fleet in (whole, shuffled)]
-    assert spreads[0] == spreads[1]
+    distributions = [
+        {b["build_id"]: b["whole"]["distributions"] for b in fleet["builds"]} for fleet in (whole, shuffled)
+    ]
+    assert distributions[0] == distributions[1]
 
 
 @pytest.fixture

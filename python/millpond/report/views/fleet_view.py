@@ -17,7 +17,7 @@ from millpond.report.views.short_text import short_path
 from millpond.report.views.subsystem_view import letters_words
 from millpond.rounds.fleet_data import Fleet, FleetBuild, FleetUse, Outlier
 from millpond.rounds.fleet_use import LETTERS
-from millpond.statistics.spread import Spread
+from millpond.statistics.distribution import Distribution
 from millpond.system.wording import bytes_text, count_text, list_text, plural, seconds_text, share_text
 
 _FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -117,21 +117,21 @@ def _facts(build: FleetBuild) -> str:
         f"{count_text(whole.events)} heap events", f"{bytes_text(whole.bytes)} allocated",
         f"{seconds_text(sum(cpu))} of CPU" if cpu else "",
         "" if named is None else f"{100 * named:.0f} % of the events are from functions with a name",
-        f"a process has {_spread_text(whole, 'peak_live_bytes')} live at its peak",
+        f"a process has {_distribution_text(whole, 'peak_live_bytes')} live at its peak",
     ]  # fmt: skip
     return ", ".join(filter(None, said))
 
 
-def _spread_text(use: FleetUse, figure: str) -> str:
+def _distribution_text(use: FleetUse, figure: str) -> str:
     """Returns `1.20 MB (1.10 MB to 2.30 MB)`: the median and the range; one value for equal ones."""
-    spread, show = use.spreads[figure], _FIGURES[figure][1]
-    if spread.lowest == spread.highest:
-        return show(spread.median)
-    return f"{show(spread.median)} ({show(spread.lowest)} to {show(spread.highest)})"
+    distribution, show = use.distributions[figure], _FIGURES[figure][1]
+    if distribution.lowest == distribution.highest:
+        return show(distribution.median)
+    return f"{show(distribution.median)} ({show(distribution.lowest)} to {show(distribution.highest)})"
 
 
 def _known_letters(build: FleetBuild) -> set[str]:
-    return {letter for s in build.subsystems for letter in LETTERS if letter in s.spreads}
+    return {letter for s in build.subsystems for letter in LETTERS if letter in s.distributions}
 
 
 def _subsystems(build: FleetBuild, detail: FleetDetail) -> Table:
@@ -160,14 +160,14 @@ def _subsystems(build: FleetBuild, detail: FleetDetail) -> Table:
 
 def _rank_cell(use: FleetUse, rank: str) -> TableCell:
     """Returns one of the five numbers of the processes' peaks."""
-    value = getattr(use.spreads["peak_live_bytes"], rank)
+    value = getattr(use.distributions["peak_live_bytes"], rank)
     return TableCell(bytes_text(value), value=value)
 
 
 def _letter_text(use: FleetUse, letter: str) -> str:
     """Returns the median of a letter; empty if it is unknown in every process."""
-    spread = use.spreads.get(letter)
-    return "" if spread is None else share_text(spread.median)
+    distribution = use.distributions.get(letter)
+    return "" if distribution is None else share_text(distribution.median)
 
 
 def outliers_of(build: FleetBuild) -> list[tuple[str, FleetUse, Outlier]]:
@@ -176,16 +176,18 @@ def outliers_of(build: FleetBuild) -> list[tuple[str, FleetUse, Outlier]]:
     """
     uses = [("", build.whole), *((s.label, s) for s in build.subsystems)]
     found = [(label, use, one) for label, use in uses for one in use.outliers]
-    usual = {figure: build.whole.spreads[figure].median for figure in _FIGURES}
-    found.sort(key=lambda each: -_distance(each[1].spreads[each[2].figure], each[2]) / max(1.0, usual[each[2].figure]))
+    usual = {figure: build.whole.distributions[figure].median for figure in _FIGURES}
+    found.sort(
+        key=lambda each: -_distance(each[1].distributions[each[2].figure], each[2]) / max(1.0, usual[each[2].figure])
+    )
     once: dict[tuple[str, str], tuple[str, FleetUse, Outlier]] = {}
     for each in found:
         once.setdefault((each[0], each[2].trace), each)
     return list(once.values())
 
 
-def _distance(spread: Spread, one: Outlier) -> float:
-    return abs(one.value - spread.median)
+def _distance(distribution: Distribution, one: Outlier) -> float:
+    return abs(one.value - distribution.median)
 
 
 def _outliers(build: FleetBuild, at_most: int) -> Table | None:
@@ -196,7 +198,7 @@ def _outliers(build: FleetBuild, at_most: int) -> Table | None:
         times = f"{one.times:.3g} ×" if one.times else ""
         rows.append((
             name(label or "the whole process"), words, TableCell(show(one.value), value=one.value), times,
-            show(use.spreads[one.figure].median), TableCell(short_path(one.trace, _TRACE_WIDTH), title=one.trace),
+            show(use.distributions[one.figure].median), TableCell(short_path(one.trace, _TRACE_WIDTH), title=one.trace),
         ))  # fmt: skip
     more = len(found) - len(rows)
     caption = f"and {more} more; the JSON has all" if more > 0 and rows else ""
@@ -208,14 +210,14 @@ def _figure(build: FleetBuild) -> Intervals | None:
     """Returns the peaks of the largest subsystems: the median, the middle half, and the outliers."""
     rows = []
     for s in build.subsystems[:_FIGURE_ROWS]:
-        spread = s.spreads["peak_live_bytes"]
-        if spread.lower_quartile <= 0:  # the axis is logarithmic
+        distribution = s.distributions["peak_live_bytes"]
+        if distribution.lower_quartile <= 0:  # the axis is logarithmic
             continue
         dots = [(one.value, one.trace) for one in s.outliers if one.figure == "peak_live_bytes"]
-        middle = f"{bytes_text(spread.lower_quartile)} to {bytes_text(spread.upper_quartile)}"
+        middle = f"{bytes_text(distribution.lower_quartile)} to {bytes_text(distribution.upper_quartile)}"
         rows.append(IntervalRow(
-            name=s.label, median=spread.median, low=spread.lower_quartile, high=spread.upper_quartile, dots=dots,
-            text=f"{bytes_text(spread.median)} ({middle})",
+            name=s.label, median=distribution.median, low=distribution.lower_quartile,
+            high=distribution.upper_quartile, dots=dots, text=f"{bytes_text(distribution.median)} ({middle})",
         ))  # fmt: skip
     if len(build.processes) < 2 or not rows:
         return None

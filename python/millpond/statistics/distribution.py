@@ -22,7 +22,7 @@ _FENCE = 3.0
 _FACTOR = 2.0
 
 
-class Spread(Record, frozen=True, kw_only=True):
+class Distribution(Record, frozen=True, kw_only=True):
     """The distribution of `n` values, in their unit."""
 
     n: int
@@ -33,7 +33,7 @@ class Spread(Record, frozen=True, kw_only=True):
     highest: float
 
     @classmethod
-    def of(cls, values: Values) -> Spread | None:
+    def of(cls, values: Values) -> Distribution | None:
         """Returns the distribution; None without values. O(n log n)."""
         if not values.size:
             return None
