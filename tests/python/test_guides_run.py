@@ -51,7 +51,7 @@ def test_tutorial_leads_to_a_measured_allocator(tmp_path: Path) -> None:
     said = "".join(follow(script(page), tmp_path) for page in TUTORIAL)
     assert said.count("Output: both builds print the same.") == 4
     assert (tmp_path / "results" / "shop.html").is_file()
-    assert "status 1" in said
+    assert "status 1" in said and (tmp_path / "change.json").is_file()
 
 
 @pytest.mark.slow
