@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from fakes.fake_p0089_suite import FakeP0089
 from library_bench import LIBRARIES, Use
 
 from millpond.cli import main
+from millpond.cluster.cluster import Cluster, ClusterChoice, open_cluster
 from millpond.rounds import mallocs
 from millpond.rounds.mallocs import Malloc
 from millpond.system import callgrind, native
@@ -226,3 +227,10 @@ def p0089(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake
         return fake
 
     return make
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A cluster of two worker processes, which the tests of a file share."""
+    with open_cluster(ClusterChoice(workers=2)) as found:
+        yield found

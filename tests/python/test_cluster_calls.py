@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Calls on the workers of a cluster: files are where functions look for them, and Dask's settings are not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from millpond.cluster import worker_station
+from millpond.cluster.cluster import Cluster
+from millpond.cluster.cluster_executor import ClusterExecutor
+from millpond.cluster.shipment import Shipment
+from millpond.cluster.trace_executor import TraceExecutor
+from millpond.system import native
+from millpond.system.environment import user_environment
+from millpond.system.errors import Failure
+
+pytestmark = pytest.mark.lengthy
+
+
+def test_an_executor_calls_functions_where_files_are(cluster: Cluster, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+
+    def content(place: object, path: str) -> bytes:
+        return place.located(path).read_bytes()  # type: ignore[attr-defined,no-any-return]
+
+    with ClusterExecutor(cluster, Shipment.of((), [file])) as executor:
+        calls = [executor.submit(content, str(file)) for _ in range(5)]
+        assert [call.result(timeout=60) for call in calls] == [b"content"] * 5
+
+
+def test_traces_are_read_where_workers_see_them(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shipment, "of", lambda _programs: Shipment((), ()))
+    trace = tmp_path / "x.mpt"
+    trace.write_bytes(b"content")
+    with TraceExecutor(cluster) as executor:
+        seen, unseen = executor.submit(Path.read_bytes, trace), executor.submit(Path.read_bytes, tmp_path / "y.mpt")
+        assert seen.result(timeout=60) == b"content"
+        with pytest.raises(Failure, match=r"does not see .*y\.mpt: put the traces on a file system"):
+            unseen.result(timeout=60)
+
+
+@pytest.mark.parametrize("name", ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "PYTHONHASHSEED", "__DASK_PARENT_PID"])
+def test_programs_do_not_get_the_settings_of_dask(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A nanny sets MALLOC_TRIM_THRESHOLD_, which changes what is measured. Afterwards the worker has it again."""
+    import dask.config
+
+    value = str(dask.config.get("distributed.nanny.pre-spawn-environ").get(name, "6640"))
+    monkeypatch.setenv(name, value)
+    monkeypatch.setattr(worker_station, "_new_folder", lambda: tmp_path / "worker")
+    monkeypatch.setattr(native, "kill_descendants", lambda: None)
+    worker_station.lacking("session", Shipment((), ()))
+    assert name not in os.environ
+    worker_station.leave("session")
+    assert os.environ[name] == value
+
+
+def test_programs_get_one_environment_here_and_on_workers(cluster: Cluster) -> None:
+    """Dask sets variables here, too, and again when it starts a worker again."""
+    with ClusterExecutor(cluster, Shipment((), ())) as executor:
+        there = executor.submit(_environment).result(timeout=60)
+    cluster.refresh()
+    of_dask = {"MALLOC_TRIM_THRESHOLD_", "PYTHONHASHSEED", "__DASK_PARENT_PID", "DASK_INTERNAL_INHERIT_CONFIG"}
+    assert not of_dask & (there.keys() | user_environment().keys())
+
+
+def _environment(_place: object) -> dict[str, str]:
+    return user_environment()
