@@ -139,7 +139,7 @@ class FakeLab:
         return self._run(bench_main, words)
 
     def _run(self, command: Callable[[list[str]], int], words: Sequence[str]) -> Done:
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
         self._capture.readouterr()
         try:
             status = command(list(words))
@@ -234,3 +234,11 @@ def cluster() -> Iterator[Cluster]:
     """A cluster of two worker processes, which the tests of a file share."""
     with open_cluster(ClusterChoice(workers=2)) as found:
         yield found
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt during the test, whatever the process was started to do with it."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)

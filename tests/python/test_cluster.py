@@ -256,6 +256,7 @@ class RunningScheduler:
             process.wait()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_leaves_no_process_on_a_worker(cluster: Cluster) -> None:
     """Ctrl-C in the middle of a native program: it has ended when the run has."""
 

@@ -177,6 +177,7 @@ def interrupted_program(trap: str, folder: Path, monkeypatch: pytest.MonkeyPatch
     sender.join()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_the_first_interruption_goes_to_the_recorded_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program, which ends by it, hears it once; we are not interrupted."""
     before = signal.getsignal(signal.SIGINT)
@@ -187,6 +188,7 @@ def test_the_first_interruption_goes_to_the_recorded_program(tmp_path: Path, mon
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_program_that_ignores_the_interruption_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When its grace is over we are interrupted as by a second Ctrl-C, and it ends with us."""
     monkeypatch.setattr(native, "PROGRAM_GRACE_SECONDS", 0.2)
