@@ -33,7 +33,9 @@ def planted(claim: Claim, spec: PublishedSpec, *, breaks: bool, seed: int) -> Pl
         return ResultTable({}, dict.fromkeys(places, "bad_alloc"))
     rng, table = random.Random(seed), dict[Place, dict[str, dict[int, float]]]()
     for number, point in enumerate(points):
-        value = _value(claim, number, breaks)
+        value = (
+            _spread_value(claim, points[:number], breaks) if claim.over == "spread" else _value(claim, number, breaks)
+        )
         for (name, metric), found in _figures(claim, spec, point, points, value).items():
             noise = 0.0 if claim.counted or claim.kind == "rank" else _NOISE
             rounds = {n: found * math.exp(rng.gauss(0.0, noise)) for n in range(1, ROUNDS + 1)}
@@ -49,6 +51,12 @@ def _value(claim: Claim, number: int, breaks: bool) -> float:
             return outside if breaks or number % 2 else inside
         return inside if (claim.high < 1.0) == breaks else outside
     return _far_side(claim) if breaks else _inside(claim.low, claim.high)
+
+
+def _spread_value(claim: Claim, before: list[Point], breaks: bool) -> float:
+    """Returns the growth at a place: one for all places, or at every second one far more."""
+    place = sum(dict(point)[claim.axis] == claim.last for point in before)
+    return _outside(1.0, claim.high) if breaks and place % 2 else 1.0
 
 
 def _inside(low: float | None, high: float | None) -> float:

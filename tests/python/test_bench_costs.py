@@ -29,6 +29,7 @@ from millpond_bench.laboratory.bench_costs import (
 )
 from millpond_bench.laboratory.bench_rows import Bench
 from millpond_bench.programs import grunwald1993_programs, i386_programs
+from millpond_bench.programs.allocator_statistics import AllocatorStatistics, statistics_in
 from millpond_bench.programs.grunwald1993_programs import StudyProgram
 
 # A call names its object first (cob=). The line after calls= is its cost, which belongs to the callee.
@@ -258,5 +259,6 @@ def test_statistics_are_those_of_the_process_that_ends_last() -> None:
     )
     own = said.replace("100 bytes used", "900 bytes used").replace("7 allocations", "50 allocations")
     behind = own.splitlines()[1].replace("bsd", "bsd, behind its lists") + "\n"
-    assert bench_costs._statistics(said + own + behind) == (900, 100, 12)
-    assert bench_costs._statistics("nothing") == (None, None, None)
+    found = statistics_in(said + own + behind)
+    assert (found.heap_bytes, found.allocated, found.freed) == (900, 100, 12)
+    assert statistics_in("nothing") == AllocatorStatistics()

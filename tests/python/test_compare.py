@@ -194,7 +194,7 @@ def test_other_machines_are_reported_with_a_warning_about_times(seed: int) -> No
         ("peak_bytes > +5", "needs a unit"),
         ("peak_bytes > +5ms", "is not a unit of it"),
         ("page_faults > +5MB", "is not a unit of it"),
-        ("weak_bytes > +5%", "the metrics are access_seconds, after_ns, again_seconds"),
+        ("weak_bytes > +5%", "the metrics are access_seconds, address_changes, after_ns"),
     ],
 )
 def test_a_wrong_condition_is_refused_with_a_correct_one(text: str, says: str) -> None:

@@ -40,20 +40,20 @@ def advise(lab: FakeLab, *words: str) -> dict[str, Any]:
     return found
 
 
-def candidates(lab: FakeLab) -> list[str]:
-    """Returns the names of the latest run's candidate plans, in their order."""
-    _, state = next(iter(Store(lab.work / "results/store").records(KIND, AdviceState.from_json)))
+def candidates(lab: FakeLab, advised: dict[str, Any]) -> list[str]:
+    """Returns the names of a run's candidate plans, in their order."""
+    state = dict(Store(lab.work / "results/store").records(KIND, AdviceState.from_json))[advised["run"]]
     return [plan.name.split("-", 1)[1] for plan in state.candidates]
 
 
 @pytest.mark.lengthy
 def test_trials_follow_the_weights_of_the_fleet(lab: FakeLab) -> None:
     plain = advise(lab)
-    assert candidates(lab) == ["book", "prices", "orders"]
+    assert candidates(lab, plain) == ["book", "prices", "orders"]
     assert all("fleet_share" not in row for row in plain["subsystems"])
     fleet = write_fleet(lab.work / "fleet.json", orders=600, prices=300, cache=100)
     weighted = advise(lab, "--on", str(fleet))
-    assert candidates(lab) == ["orders", "prices", "book"]
+    assert candidates(lab, weighted) == ["orders", "prices", "book"]
     shares = {row["name"]: row["fleet_share"] for row in weighted["subsystems"]}
     assert shares == {"book": 0.0, "prices": 0.3, "orders": 0.6}
     notes = " ".join(weighted["notes"])
@@ -64,8 +64,8 @@ def test_trials_follow_the_weights_of_the_fleet(lab: FakeLab) -> None:
 def test_another_fleet_makes_another_advise(lab: FakeLab) -> None:
     """Rounds of an earlier order are not taken for those of this one."""
     for shares in ({"orders": 9, "book": 1}, {"prices": 9, "book": 1}):
-        advise(lab, "--on", str(write_fleet(lab.work / "fleet.json", **shares)))
-        assert candidates(lab)[0] == next(iter(shares))
+        advised = advise(lab, "--on", str(write_fleet(lab.work / "fleet.json", **shares)))
+        assert candidates(lab, advised)[0] == next(iter(shares))
 
 
 def test_a_fleet_of_other_builds_is_refused_before_a_round(lab: FakeLab) -> None:
