@@ -111,7 +111,7 @@ def test_a_cell_that_kills_its_workers_is_given_up(cluster: Cluster, unexamined:
 def test_a_hung_round_is_ended_by_its_limit(cluster: Cluster) -> None:
     healthy = cells_of(2, 1)
     sleeper = Cell(healthy[0].subject, Strategy(SLEEPER))
-    found = counted(cluster, [*healthy, sleeper], FakeRecipe(limit=1.0))
+    found = counted(cluster, [*healthy, sleeper])
     [given_up] = [o for o in found if o.cell == sleeper]
     assert given_up.status == "killed"
     assert len(found) == 3 * len(healthy) + 1

@@ -187,5 +187,5 @@ def test_pages_show_premises() -> None:
                     claims=(judged.claim_record(),))  # fmt: skip
     kept = KeptResults(document="grunwald1993", source="s", parts=(part,))
     text = results_page.pages([kept])["grunwald1993.md"]
-    assert "Premise of <code>x</code>: the program allocates as many objects" in text
+    assert "premise: the program allocates as many objects" in text
     assert "left out, since the premise fails: GS" in text
