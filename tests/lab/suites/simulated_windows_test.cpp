@@ -28,6 +28,7 @@ const std::map<std::string, small_rounds> rounds = {
     {"unique_characters", {"--calls 16", "--calls 128"}},
     {"doubles", {"--count 1000", "--count 8000"}},
     {"five_operations", {"--count 1000", "--count 8000"}},
+    {"larger_blocks", {"--count 1000", "--count 8000"}},
     {"set_inserts", {"--count 1000", "--count 8000"}},
     {"containers", {"--container set --count 1000", "--container set --count 8000"}},
     {"growth", {"--length 1000 --optimisation 0", "--length 8000 --optimisation 0"}},
