@@ -157,7 +157,8 @@ TEST(suballocator_suite, a_littered_heap_changes_no_work) {
 
 TEST(suballocator_suite, wrong_usage_is_refused_with_the_known_names) {
     suite.expect_refused({
-        {"--workload nothing --contender suballocator64", "doubles, five_operations, larger_blocks, set_inserts, containers"},
+        {"--workload nothing --contender suballocator64",
+         "doubles, five_operations, larger_blocks, set_inserts, containers"},
         {"--workload doubles --contender pooled:type:destroy", "pooled"},
         {"--workload set_inserts --contender pooled:type:destroy --inserts 0", "single node"},
         {"--workload containers --contender mt_allocator --container vector", "list"},
