@@ -28,11 +28,13 @@ from millpond.cluster.cluster import Cluster, ClusterChoice, open_cluster
 from millpond.cluster.cluster_rounds import run_on_cluster
 from millpond.cluster.ready_workers import ReadyWorkers
 from millpond.cluster.shipment import Shipment
+from millpond.cluster.worker_station import WorkerFacts
 from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_rounds
 from millpond.store.observations import Journal
 from millpond.store.round_log import RoundLog
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
+from millpond.system.machine import this_machine
 
 pytestmark = pytest.mark.lengthy
 REQUEST = RoundsRequest(stage="s", rounds=3, warm_up=False, seed=5)
@@ -163,6 +165,17 @@ def test_noisy_workers_are_left_out_by_name(
     assert "left out the worker d: two equal contenders differ by 50" in capsys.readouterr().err
     found.facts = dict.fromkeys("abc")  # type: ignore[arg-type]
     assert found.notes[0].startswith("the worker d was left out: ") and "measured on 3 workers" in found.notes[1]
+
+
+def test_a_worker_that_comes_again_gets_the_free_processor() -> None:
+    """Whatever its address is: no two workers of a machine share a processor."""
+    machine = this_machine()
+    for again in "ac":  # before and behind the one that stays
+        found = Cluster(None)  # type: ignore[arg-type]
+        found.facts = {name: WorkerFacts("host", machine, "", "", (4, 7)) for name in ("b", "bb")}
+        gone, stays = found.processors_of("b"), found.processors_of("bb")
+        found.facts[again] = found.facts.pop("b")
+        assert found.processors_of("bb") == stays != gone == found.processors_of(again)
 
 
 def test_another_version_of_millpond_is_left_out(

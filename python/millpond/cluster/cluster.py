@@ -60,6 +60,7 @@ class Cluster:
     left_out: dict[str, str] = field(default_factory=dict)
     noise: dict[str, float] = field(default_factory=dict)
     _announcing: set[str] = field(default_factory=set)
+    _places: dict[str, list[str | None]] = field(default_factory=dict)  # the workers of each machine, by their share
     _environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
     def restore_environment(self) -> None:
@@ -110,10 +111,20 @@ class Cluster:
         return next(facts.machine for facts in self.facts.values() if facts.machine.kind == best)
 
     def processors_of(self, address: str) -> tuple[int, ...]:
-        """The worker's share of its machine's processors; empty if there are fewer than workers."""
+        """The worker's share of its machine's processors; empty if there are fewer than workers.
+
+        A worker keeps its share; one that comes later gets that of one that has gone.
+        """
         facts = self.facts[address]
-        together = sorted(a for a, other in self.facts.items() if other.host == facts.host)
-        return facts.processors[together.index(address) :: len(together)]
+        places = self._places.setdefault(facts.host, [])
+        places[:] = [one if one in self.facts else None for one in places]
+        waiting = sorted(a for a, other in self.facts.items() if other.host == facts.host and a not in places)
+        for one in waiting:
+            if None in places:
+                places[places.index(None)] = one
+            else:
+                places.append(one)
+        return facts.processors[places.index(address) :: len(places)]
 
     def call(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """Calls a function in the process of a worker, next to its task. Raises what it raises; OSError if the worker

@@ -113,13 +113,13 @@ _stations: dict[str, _Station] = {}
 
 def examine() -> WorkerFacts:
     """The facts about this worker."""
+    boot = ""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return WorkerFacts(
-            f"{socket.gethostname()} {boot}", this_machine(), __version__, platform.python_version(),
-            tuple(sorted(os.sched_getaffinity(0))),
-        )  # fmt: skip
-    return WorkerFacts(socket.gethostname(), this_machine(), __version__, platform.python_version(), (0,))
+    processors = tuple(sorted(os.sched_getaffinity(0)))
+    return WorkerFacts(
+        f"{socket.gethostname()} {boot}", this_machine(), __version__, platform.python_version(), processors
+    )
 
 
 def lacking(session: str, shipment: Shipment) -> list[str]:
