@@ -12,26 +12,17 @@ from __future__ import annotations
 
 import glob
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from millpond.rounds.fleet_rows import FleetRows
 from millpond.rounds.fleet_use import UnusableTrace, use_of
-from millpond.system import native
+from millpond.rounds.interleaved_rounds import Listener
 from millpond.system.errors import Failure, Status
-from millpond.system.machine import this_machine
-
-
-class ProgressListener(Protocol):
-    """A listener that is told of each trace."""
-
-    def begin(self, what: str, total: int) -> None: ...
-    def step(self) -> None: ...
-    def end(self) -> None: ...
+from millpond.system.worker_threads import worker_threads
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ def traces_of(words: Sequence[str]) -> list[Path]:
 
 
 def merge_traces(
-    traces: Sequence[Path], options: Sequence[str], listener: ProgressListener, executor: Executor | None = None
+    traces: Sequence[Path], options: Sequence[str], listener: Listener, executor: Executor | None = None
 ) -> MergedTraces:
     """Characterises each trace with these options of millpond-characterise, and merges them in the given order.
 
@@ -75,7 +66,7 @@ def merge_traces(
     rows, unusable, said = FleetRows(), list[UnusableTrace](), list[str]()
     listener.begin("characterising", len(traces))
     try:
-        with _workers(executor) as workers:
+        with nullcontext(executor) if executor is not None else worker_threads() as workers:
             tasks = deque(workers.submit(use_of, trace, tuple(options)) for trace in traces)
             try:
                 while tasks:
@@ -92,20 +83,3 @@ def merge_traces(
     finally:
         listener.end()
     return MergedTraces(rows, tuple(unusable), tuple(said))
-
-
-@contextmanager
-def _workers(executor: Executor | None) -> Iterator[Executor]:
-    """Yields the executor, or one with a thread for each processor, whose native programs an exception ends."""
-    if executor is not None:
-        yield executor
-        return
-    pool = ThreadPoolExecutor(this_machine().cores)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        native.kill_descendants()
-        raise
-    finally:
-        pool.shutdown()

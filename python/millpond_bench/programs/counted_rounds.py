@@ -11,12 +11,11 @@ There is no warm-up, no changing order and no pairs: each outcome of an earlier 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.rounds.interleaved_rounds import Listener, Memory, RoundsRequest, Runner, Work
-from millpond.system import native
-from millpond.system.machine import this_machine
+from millpond.system.worker_threads import worker_threads
 
 
 def run_counted(
@@ -41,23 +40,18 @@ def run_counted(
     if not runs:
         return outcomes
     listener.begin(request.stage, runs)
-    pool = ThreadPoolExecutor(processors or this_machine().cores)
     try:
-        for number in range(1, request.rounds + 1):
-            due = {cell: group for group in work.groups if number in work.numbers(group) for cell in group.alive}
-            under_way = [pool.submit(runner.run, cell, request.stage, number) for cell in due]
-            for ended in as_completed(under_way):
-                outcome = ended.result()
-                if memory is not None:
-                    memory.keep(outcome)
-                outcomes.append(outcome)
-                due[outcome.cell].bury(outcome)
-                listener.step()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        native.kill_descendants()
-        raise
+        with worker_threads(processors) as pool:
+            for number in range(1, request.rounds + 1):
+                due = {cell: group for group in work.groups if number in work.numbers(group) for cell in group.alive}
+                under_way = [pool.submit(runner.run, cell, request.stage, number) for cell in due]
+                for ended in as_completed(under_way):
+                    outcome = ended.result()
+                    if memory is not None:
+                        memory.keep(outcome)
+                    outcomes.append(outcome)
+                    due[outcome.cell].bury(outcome)
+                    listener.step()
     finally:
-        pool.shutdown()
         listener.end()
     return outcomes
