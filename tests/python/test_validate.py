@@ -23,6 +23,7 @@ from millpond.rounds.mallocs import Malloc
 from millpond.rounds.real_program import RealProgram
 from millpond.rounds.replay_rounds import PACED
 from millpond.statistics.order_statistics import summarise
+from millpond.store.observations import Observation
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 from millpond_bench.accuracy import validation, validation_rounds
@@ -78,6 +79,27 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
     for summary in found.summary.values():
         assert summary.holds and summary.within == summary.differences == 6
         assert summary.widens_by == pytest.approx(0.0, abs=1e-9)
+
+
+def test_parts_make_the_whole_validation(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    """As workers of a cluster validate one program each."""
+    lab.configure(events=1000)
+    whole = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    work = whole.part()
+    for name in ("one", "two"):
+        part = work.part()
+        part.run([name])
+        work.take_in(part)
+    assert replace_head(work.document()) == replace_head(whole.document())
+    assert [replace_run(row) for row in work.journal.rows] == [replace_run(row) for row in whole.journal.rows]
+
+
+def replace_head(found: Validation) -> Validation:
+    return structs.replace(found, run="", time_utc="")
+
+
+def replace_run(row: Observation) -> Observation:
+    return structs.replace(row, run="", id=row.id.partition(":")[2])
 
 
 def test_seconds_need_full_speed_and_bytes_the_programs_pace(lab: FakeLab, programs: None, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 RESOURCE = "measure"
 _CONNECT_SECONDS = 10.0
 _FIRST_WORKER_SECONDS = 30.0
+_NEVER = "365 days"
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,7 @@ def _no_worker(left_out: dict[str, str]) -> str:
 
 @contextmanager
 def _client(choice: ClusterChoice) -> Iterator[Client]:
+    import dask.config
     from distributed import Client, LocalCluster
 
     # What matters is said by us, in one line; Dask's loggers print stacks when a scheduler dies.
@@ -260,6 +262,8 @@ def _client(choice: ClusterChoice) -> Iterator[Client]:
             client.close(timeout=_CONNECT_SECONDS)
         return
     with (
+        # A local cluster closes a nanny for good whose worker was lost some seconds ago and is starting again.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": _NEVER}),
         LocalCluster(
             n_workers=choice.workers, threads_per_worker=1, processes=True, host="127.0.0.1", resources={RESOURCE: 1},
             dashboard_address="127.0.0.1:0" if find_spec("bokeh") else None, silence_logs=50,

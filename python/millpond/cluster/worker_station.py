@@ -17,11 +17,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from millpond import __version__
 from millpond.cells.cell import Cell, Malloc, Outcome, Trace
@@ -39,13 +40,26 @@ _HASH_SEED_OF_DASK = "6640"  # which a nanny sets unless the user has
 # What the loader prints if a program was linked with libraries that this machine lacks, or newer ones.
 _UNLOADABLE = re.compile(r"error while loading shared libraries.*|version `\S+' not found.*")
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True)
 class Workplace:
-    """The place where a runner works: a folder of its own, and the shipped files, by their paths on the conductor."""
+    """The place where a runner works: a folder of its own, and the shipped files, by their paths on the conductor.
+
+    `ends`: what is closed when the run leaves this worker.
+    """
 
     folder: Path
     places: dict[str, Path]
+    ends: ExitStack = field(default_factory=ExitStack, compare=False)
+    _made: dict[object, Any] = field(default_factory=dict, compare=False)
+
+    def once(self, key: object, make: Callable[[ExitStack], Made]) -> Made:
+        """What `make` made for this key at its first call in this run; it has `ends` for what it opens."""
+        if key not in self._made:
+            self._made[key] = make(self.ends)
+        return self._made[key]  # type: ignore[no-any-return]
 
     def located(self, path: Path | str) -> Path:
         """The path here of a file of the conductor; the same path if it was not shipped."""
@@ -101,6 +115,7 @@ class _Station:
     runner: Runner | None = None
     processors: tuple[int, ...] = ()
     warm: set[Cell] = field(default_factory=set)
+    one_call: threading.Lock = field(default_factory=threading.Lock)
     has_left: bool = False
 
 
@@ -272,8 +287,12 @@ Result = TypeVar("Result")
 
 
 def call(session: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Calls `function(place, *arguments)`, where `place` is the Workplace here."""
-    return function(_station(session).place, *arguments)
+    """Calls `function(place, *arguments)`, where `place` is the Workplace here: one call at a time, even if the worker
+    has several threads.
+    """
+    station = _station(session)
+    with station.one_call, _pinned(station):
+        return function(station.place, *arguments)
 
 
 @contextmanager
@@ -311,6 +330,8 @@ def leave(session: str) -> None:
     if station is not None:
         station.has_left = True
         native.kill_descendants()
+        if station.place is not None:
+            station.place.ends.close()
         os.environ.clear()
         os.environ.update(station.usual_environment)
         shutil.rmtree(station.folder, ignore_errors=True)
