@@ -50,6 +50,9 @@ class ClusterChoice:
         return bool(self.address or self.workers)
 
 
+NO_CLUSTER = ClusterChoice()
+
+
 @dataclass
 class Cluster:
     """A connected cluster: its client, and of each worker by its address its facts, its noise if that was measured (the
