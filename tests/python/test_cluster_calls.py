@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -101,6 +103,40 @@ def test_traces_are_read_where_workers_see_them(
         assert seen.result(timeout=60) == b"content"
         with pytest.raises(Failure, match=r"does not see .*y\.mpt: put the traces on a file system"):
             unseen.result(timeout=60)
+
+
+_WAITING = """
+import sys, time
+from pathlib import Path
+from millpond.cluster.cluster import ClusterChoice, open_cluster
+from millpond.cluster.cluster_executor import ClusterExecutor
+from millpond.cluster.shipment import Shipment
+
+def wait(_place, folder):
+    (Path(folder) / "begun").touch()
+    while not (Path(folder) / "end").exists():
+        time.sleep(0.01)
+
+try:
+    with open_cluster(ClusterChoice(workers=1)) as cluster, ClusterExecutor(cluster, Shipment((), ())) as executor:
+        executor.submit(wait, sys.argv[1]).result()
+except KeyboardInterrupt:
+    sys.exit("interrupted")
+"""
+
+
+@pytest.mark.more
+def test_ctrl_c_of_a_terminal_ends_workers_quietly(tmp_path: Path) -> None:
+    """It goes to all processes of the terminal; only the conductor answers."""
+    command = [sys.executable, "-c", _WAITING, str(tmp_path)]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True)
+    while not (tmp_path / "begun").exists() and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    (tmp_path / "end").touch()
+    assert process.returncode == 1 and "interrupted" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("name", ["MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "PYTHONHASHSEED", "__DASK_PARENT_PID"])

@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -135,6 +136,14 @@ def examine() -> WorkerFacts:
     return WorkerFacts(
         f"{socket.gethostname()} {boot}", this_machine(), __version__, platform.python_version(), processors
     )
+
+
+def leave_interrupts() -> None:
+    """Leaves Ctrl-C to the conductor, which has the same terminal: it ends this worker with the run.
+
+    With a handler, and not by ignoring the signal, which every program that is started would inherit.
+    """
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def lacking(session: str, shipment: Shipment) -> list[str]:
