@@ -19,12 +19,12 @@ from test_inputs import advice, rows_of
 
 from millpond.advice import cluster_inputs
 from millpond.advice.advise_options import Options
-from millpond.advice.cluster_inputs import Surroundings, inputs_on_cluster
+from millpond.advice.cluster_inputs import CallPlace, inputs_on_cluster
 from millpond.advice.inputs import Input, InputCommand
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.ready_workers import ReadyWorkers
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.store.store import Store
 from millpond.system.errors import Failure, Status
 
@@ -90,28 +90,28 @@ def test_inputs_share_the_time_of_a_turn(
     assert answers == [share] * inputs
 
 
-def test_a_call_has_the_conductors_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_has_the_conductors_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given, work, usual = tmp_path / "stdin", tmp_path / "work", Path.cwd()
     given.write_bytes(b"an order")
     work.mkdir()
     monkeypatch.setenv("MILLPOND_SYSROOT", "other")
-    around = Surroundings(work, given, {"MILLPOND_SYSROOT": "root"})
+    at = CallPlace(work, given, {"MILLPOND_SYSROOT": "root"})
 
     def look(store: Path) -> tuple[bytes, Path, str]:
         (store / "advice").mkdir(parents=True)
         (store / "advice" / "r.json.gz").write_bytes(b"made")
         return os.read(0, 100), Path.cwd(), os.environ["MILLPOND_SYSROOT"]
 
-    answer, files = cluster_inputs._at_work(Workplace(tmp_path, {}), 1, around, look)
+    answer, files = cluster_inputs._at_work(Workplace(tmp_path, {}), 1, at, look)
     assert answer == (b"an order", work, "root")
     assert files == {"advice/r.json.gz": b"made"}
     assert Path.cwd() == usual
 
 
 def test_a_folder_that_a_worker_lacks_is_named(tmp_path: Path) -> None:
-    around = Surroundings(tmp_path / "nowhere", Path(os.devnull), {})
+    at = CallPlace(tmp_path / "nowhere", Path(os.devnull), {})
     with pytest.raises(Failure, match=r"does not see the folder .*nowhere: put it on a file system"):
-        cluster_inputs._at_work(Workplace(tmp_path, {}), 1, around, lambda _store: None)
+        cluster_inputs._at_work(Workplace(tmp_path, {}), 1, at, lambda _store: None)
 
 
 def test_a_cluster_needs_several_inputs(lab: FakeLab) -> None:

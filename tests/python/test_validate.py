@@ -81,7 +81,7 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
 
 
 def test_parts_make_the_whole_validation(lab: FakeLab, programs: None, tmp_path: Path) -> None:
-    """As workers of a cluster validate one program each."""
+    """Each worker of a cluster validates one program."""
     lab.configure(events=1000)
     whole = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
     work = whole.part()

@@ -78,7 +78,7 @@ def test_every_prediction_is_a_row_with_its_error(programs: list[tuple[str, str,
 
 
 def test_parts_make_the_whole_validation(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
-    """As workers of a cluster validate one program each."""
+    """Each worker of a cluster validates one program."""
     whole = validated(tmp_path, "one", "two")
     work = whole.part()
     for name in ("one", "two"):

@@ -31,7 +31,7 @@ from millpond.cells.plans import Plan
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.rounds.layouts import LAYOUT, PLAYER
 from millpond.rounds.recording import CHARACTERISE, RECORD, TRACE
 from millpond.rounds.trial_rounds import TRIAL
@@ -58,12 +58,12 @@ def inputs_on_cluster(cluster: Cluster, program: str, options: Options) -> Itera
         spooled = StandardInput(folder).path
         shipment = Shipment.of(_PROGRAMS, [spooled], system=[Path(found)] if found else [], with_libraries=True)
         with ClusterExecutor(cluster, shipment, is_measured=True) as executor:
-            yield _InputsOnCluster(executor, options, Surroundings(Path.cwd(), spooled, debug_files.settings()))
+            yield _InputsOnCluster(executor, options, CallPlace(Path.cwd(), spooled, debug_files.settings()))
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What surrounds a call as on the conductor: the working directory, the path there of a file with the standard
+class CallPlace:
+    """The place of a call, as on the conductor: the working directory, the path there of a file with the standard
     input, and the variables of debug files.
     """
 
@@ -78,7 +78,7 @@ class _InputsOnCluster:
 
     executor: ClusterExecutor
     options: Options
-    surroundings: Surroundings
+    at: CallPlace
 
     def advise(self, commands: Sequence[InputCommand], seconds: float) -> list[Advice | Failure]:
         for command in commands:
@@ -101,7 +101,7 @@ class _InputsOnCluster:
     ) -> list[Answer | Failure]:
         store = Store(self.options.store)
         futures = [
-            self.executor.submit(_at_work, command.number, self.surroundings, function, *arguments)
+            self.executor.submit(_at_work, command.number, self.at, function, *arguments)
             for command, function, arguments in calls
         ]
         return [_kept(future, store) for future in futures]
@@ -117,14 +117,14 @@ def _kept(future: Future[tuple[Answer, dict[str, bytes]]], store: Store) -> Answ
 
 
 def _at_work(
-    place: Workplace, number: int, around: Surroundings, function: Callable[..., Answer], *arguments: object
+    place: Workplace, number: int, at: CallPlace, function: Callable[..., Answer], *arguments: object
 ) -> tuple[Answer, dict[str, bytes]]:
     """Calls `function(*arguments, store)` for an input. Returns its answer and the files of the store."""
-    os.environ.update(around.variables)
+    os.environ.update(at.variables)
     with (
         temporary_folder(place.folder) as folder,
-        _working_in(around.folder),
-        _standard_input(place.located(around.standard_input)),
+        _working_in(at.folder),
+        _standard_input(place.located(at.standard_input)),
         saying_about(f"input {number}"),
     ):
         store = folder / "store"

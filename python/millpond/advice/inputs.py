@@ -99,12 +99,12 @@ class InputAdviser(Protocol):
     """Advises on inputs and judges plans on them, in the order given or at the same time."""
 
     def advise(self, commands: Sequence[InputCommand], seconds: float) -> list[Advice | Failure]:
-        """Returns the advice on each input, or why there is none, in their order; ends with the first failure."""
+        """Returns the advice on each input, or its failure, in their order; ends with the first failure."""
 
     def judge(
         self, questions: Sequence[tuple[InputCommand, Mapping[str, Plan]]], seconds: float
     ) -> list[Mapping[str, JudgedPlan] | Failure]:
-        """Returns for each input the results of its plans, or why there are none, in their order."""
+        """Returns for each input the results of its plans, or its failure, in their order."""
 
 
 @dataclass(frozen=True)

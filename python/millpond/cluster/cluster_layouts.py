@@ -13,7 +13,7 @@ from msgspec import structs
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.rounds.layouts import (
     CAPTURE,
     LAYOUT,

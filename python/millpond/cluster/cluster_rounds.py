@@ -21,8 +21,8 @@ from millpond.cluster import worker_station
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.dispatch import Dispatch, GroupRound
 from millpond.cluster.ready_workers import ReadyWorkers
-from millpond.cluster.worker_station import RunnerRecipe
 from millpond.cluster.worker_tasks import LOSSES_MAX, TaskEnd, WorkerTasks
+from millpond.cluster.workplace import RunnerRecipe
 from millpond.rounds.interleaved_rounds import Group, Listener, Memory, RoundsRequest, Work, measured_rounds, order_of
 from millpond.system.wording import plural
 

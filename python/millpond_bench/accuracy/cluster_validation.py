@@ -16,7 +16,7 @@ from typing import Protocol, Self
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.system.errors import Failure
 from millpond.system.progress import saying_about
 
