@@ -17,6 +17,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec import field
+
 from millpond.advice.size_tables import Site, SizeTable
 from millpond.system.records import Record
 
@@ -40,7 +42,7 @@ class ShortSite(Record, frozen=True):
     size: int
     objects: int
     bytes: int
-    wrong_bytes: int = 0
+    wrong_bytes: int = field(default_factory=int)
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, ClassCount, choose, count_classes, sources
-from millpond.advice.site_choice import NONE_WRONG, WRONG_ONE_IN, ShortSite, is_short, merge_sites
+from millpond.advice.site_choice import WRONG_ONE_IN, ShortSite, is_short, merge_sites
 from millpond.advice.size_tables import ArenaTrial, Census, SizeTable
 from millpond.rounds.characterisation import Damage
 from millpond.system.errors import Failure, Status
@@ -150,7 +150,7 @@ class Synthesis(Record, frozen=True):
     sites: tuple[ShortSite, ...] = field(default_factory=NONE)  # has_arena: the header has an arena for them
     arena_chunks: int = 0
     has_arena: bool = False
-    wrong_one_in: int = NONE_WRONG  # a site is short-lived if at most one in so many of its bytes lived longer
+    wrong_one_in: int = field(default_factory=int)  # of the bytes of a short-lived site; 0: none may be wrong
     written: tuple[str, ...] = field(default_factory=NONE)
 
     @property
