@@ -91,7 +91,7 @@ class allocator {
 
     // Returns: memory for at least `n` objects, and the number that fit, as std::allocator_traits of C++23 does: the
     // pool's rounding is used. Free it with any number from `n` to that. Throws: as allocate.
-    [[nodiscard]] detail::at_least_result<T> allocate_at_least(std::size_t n) {
+    [[nodiscard]] detail::at_least_result<T*> allocate_at_least(std::size_t n) {
         std::size_t count = n;
         if constexpr (requires { A::block_bytes(n, alignof(T)); }) {
             if (n <= max_size()) {

@@ -24,6 +24,10 @@
 // assignment leaves each container its own. Nothing is thread-local: containers that share a handle belong to one
 // thread at a time, and any thread may free. In checked mode calls that overlap end the program.
 //
+// Its pointers are those of Alloc, also if they are a class such as boost::interprocess::offset_ptr. Then a container
+// that links by them (Boost.Container's, libc++'s, every std::vector) can be read through another mapping of its
+// memory. Its pools hold addresses, so it is changed only through the mapping in which it was made.
+//
 // In libstdc++ 12, inserting a node handle leaks a copy of its allocator. Its pools, empty by then except for a chunk
 // or two, stay until the program ends.
 //
@@ -49,6 +53,7 @@
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
 #include "../core/detail/at_least_result.hpp"
+#include "../core/detail/upstream_memory.hpp"
 #include "../local/slot_shape.hpp"
 #include "detail/slot_pools.hpp"
 
@@ -65,6 +70,7 @@ class basic_suballocator {
 
   public:
     using value_type = typename std::allocator_traits<Alloc>::value_type;
+    using pointer = typename std::allocator_traits<Alloc>::pointer;
     using size_type = std::size_t;
     using difference_type = std::ptrdiff_t;
     using propagate_on_container_copy_assignment = std::false_type;
@@ -110,15 +116,15 @@ class basic_suballocator {
     // Returns: memory for `n` objects: a slot for one, an array of the allocator beneath for more.
     // Throws: what that allocator throws, or std::bad_alloc.
     template <class T = value_type>
-    [[nodiscard]] T* allocate(std::size_t n) {
+    [[nodiscard]] pointer allocate(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
         if constexpr (is_slot<T>()) {
             if (n == 1) [[likely]]
-                return static_cast<T*>(pool<T>().allocate(sizeof(T), alignof(T)));
+                return to_pointer<T>(pool<T>().allocate(sizeof(T), alignof(T)));
         }
         if constexpr (is_checked_mode) {
             if (n > static_cast<std::size_t>(-1) / sizeof(T)) detail::array_too_long(detail::max_bytes, alignof(T));
-            return static_cast<T*>(pools_->arrays().allocate(n * sizeof(T), alignof(T)));
+            return to_pointer<T>(pools_->arrays().allocate(n * sizeof(T), alignof(T)));
         } else {
             rebound<T> upstream(pools_->upstream());
             return std::allocator_traits<rebound<T>>::allocate(upstream, n);
@@ -127,7 +133,7 @@ class basic_suballocator {
 
     // Returns: memory for at least `n` objects, and the number that fit; for arrays the upstream decides.
     template <class T = value_type>
-    [[nodiscard]] detail::at_least_result<T> allocate_at_least(std::size_t n) {
+    [[nodiscard]] detail::at_least_result<pointer> allocate_at_least(std::size_t n) {
         static_assert(std::is_same_v<T, value_type>);
         if constexpr (!is_checked_mode && requires(rebound<T> upstream) { upstream.allocate_at_least(n); }) {
             if (n > 1 || (n == 1 && !is_slot<T>())) {
@@ -140,14 +146,14 @@ class basic_suballocator {
     }
 
     template <class T = value_type>
-    void deallocate(T* objects, std::size_t n = 1) noexcept {
+    void deallocate(pointer objects, std::size_t n = 1) noexcept {
         static_assert(std::is_same_v<T, value_type>);
         if constexpr (is_slot<T>()) {
             if (n == 1) [[likely]]
-                return pool<T>().deallocate(objects, sizeof(T), alignof(T));
+                return pool<T>().deallocate(std::to_address(objects), sizeof(T), alignof(T));
         }
         if constexpr (is_checked_mode) {
-            pools_->arrays().deallocate(objects, n * sizeof(T), alignof(T));
+            pools_->arrays().deallocate(std::to_address(objects), n * sizeof(T), alignof(T));
         } else {
             rebound<T> upstream(pools_->upstream());
             std::allocator_traits<rebound<T>>::deallocate(upstream, objects, n);
@@ -186,6 +192,10 @@ class basic_suballocator {
     }
 
   private:
+    template <class T>
+    [[nodiscard]] static pointer to_pointer(void* memory) noexcept {
+        return detail::pointer_to<pointer>(static_cast<T*>(memory));
+    }
     template <class T>
     [[nodiscard]] static constexpr bool is_slot() noexcept {
         return sizeof(T) <= largest_slot_bytes && alignof(T) <= largest_alignment;

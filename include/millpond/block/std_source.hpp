@@ -5,9 +5,10 @@
 //   aligned to more:   │……│base│ block …………………│            the pointer that was really got lies before the block
 //
 // Use it where the memory must come from an allocator that the program already has: one that counts, pins, or lies in
-// shared memory with raw pointers. For operator new use new_delete, for a std::pmr::memory_resource upstream_resource.
+// shared memory. For operator new use new_delete, for a std::pmr::memory_resource upstream_resource.
 //
-// Requires of Alloc: a copy of it frees what it allocated, as the standard says, and its pointer type is a raw pointer.
+// Requires of Alloc: a copy of it frees what it allocated, as the standard says. Its pointers may be a class, such as
+// boost::interprocess::offset_ptr; the pool holds addresses, so only the mapping that made it may use it.
 // An exception of Alloc leaves the pool's allocate unchanged; try_allocate returns null.
 // Complexity and thread-safety: those of Alloc. Ownership: holds a copy of the allocator. Equal if the allocators are.
 //
@@ -27,6 +28,7 @@
 #include "../core/abi.hpp"
 #include "../core/detail/alignment.hpp"
 #include "../core/detail/kept_exception.hpp"
+#include "../core/detail/upstream_memory.hpp"
 #include "../core/out_of_memory.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -50,9 +52,6 @@ class std_source {
         unsigned char bytes[detail::default_alignment];
     };
     using allocator = typename std::allocator_traits<Alloc>::template rebind_alloc<unit>;
-    using traits = std::allocator_traits<allocator>;
-    static_assert(std::is_same_v<typename traits::pointer, unit*>,
-                  "std_source: an allocator with fancy pointers cannot give memory to a pool of raw ones");
 
   public:
     std_source() noexcept(std::is_nothrow_default_constructible_v<allocator>)
@@ -70,7 +69,7 @@ class std_source {
     // Throws: what the allocator throws.
     [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment) {
         if (bytes > detail::max_bytes || alignment > detail::max_bytes - bytes) out_of_memory(bytes, alignment);
-        return block_in(traits::allocate(source_, units_of(bytes + margin_of(alignment))), alignment);
+        return block_in(detail::allocate_at_address(source_, units_of(bytes + margin_of(alignment))), alignment);
     }
 
     // Effects: gives back a block that was allocated with the same `bytes` and `alignment`.
@@ -78,7 +77,7 @@ class std_source {
         const std::size_t margin = margin_of(alignment);
         unit* base = static_cast<unit*>(block);
         if (margin != 0) base = *reinterpret_cast<unit**>(static_cast<char*>(block) - sizeof(unit*));
-        traits::deallocate(source_, base, units_of(bytes + margin));
+        detail::deallocate_at_address(source_, base, units_of(bytes + margin));
     }
 
     [[nodiscard]] friend bool operator==(const std_source& a, const std_source& b) noexcept {
@@ -106,13 +105,13 @@ class std_source {
     [[nodiscard]] unit* try_units(std::size_t count) noexcept {
 #if defined(__cpp_exceptions)
         try {
-            return traits::allocate(source_, count);
+            return detail::allocate_at_address(source_, count);
         } catch (...) {
             detail::kept_exception::keep();
             return nullptr;
         }
 #else
-        return traits::allocate(source_, count);
+        return detail::allocate_at_address(source_, count);
 #endif
     }
 

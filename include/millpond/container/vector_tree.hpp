@@ -22,7 +22,7 @@
 // throw, or that take the allocator, are copied and then erased. Those that cannot be copied move one by one: if one
 // fails, each is in one of the two trees, but those moved by a constructor are lost. Elements whose move may throw, or
 // of more than 64 bytes, have memory of their own, with a pointer in the leaf. Empty leaves give their memory back.
-// Allocator: any with plain pointers, also std::pmr's; pooled_vector_tree has a pool of ours inside (suballocator).
+// Allocator: any, also std::pmr's; pooled_vector_tree has a pool of ours inside (suballocator).
 // In checked mode an iterator that is singular or of another tree ends the program. Not thread-safe; several threads
 // may make constant calls at once, iterators included.
 // After the vector_tree of F. J. Tapia's Counter Tree Library (2012).
@@ -78,7 +78,6 @@ class vector_tree {
                   "T must be an object type without const");
     static_assert(std::same_as<typename std::allocator_traits<Allocator>::value_type, T>,
                   "the allocator's value_type must be T");
-    static_assert(std::is_pointer_v<typename std::allocator_traits<Allocator>::pointer>, "its pointers must be plain");
 
     using core = detail::counted_tree<T, Allocator, detail::no_order, Shape, detail::follower_tracker>;
     using position = typename core::position;

@@ -175,10 +175,10 @@ def _arena_lines(found: Synthesis) -> list[str]:
         return []
     lines = [
         f"// As a malloc it gives {plural(len(found.sites), 'call site')} an arena of {found.arena_chunks} chunks of "
-        f"4 KiB: all of their objects",
-        f"// were freed before {found.short_bytes // 1024} KiB more were requested. Shares of all bytes: predicted, "
-        "and",
-        "// of those that lived longer:",
+        f"4 KiB: their objects",
+        f"// were freed before {found.short_bytes // 1024} KiB more were requested, {_exception(found.wrong_one_in)}.",
+        "// One that lives longer keeps its chunk until it is freed. Shares: predicted, of all bytes; and of the",
+        "// predicted ones those that lived longer:",
         "//",
     ]
     for use in found.traces:
@@ -187,6 +187,10 @@ def _arena_lines(found: Synthesis) -> list[str]:
             lines.append(f"//   {shares}   {one_line(use.program)[:70].rstrip(chr(92) + ' ')}"
                          f"{' (not made from it)' if use.held_out else ''}")  # fmt: skip
     return [*lines, "//"]
+
+
+def _exception(wrong_one_in: int) -> str:
+    return f"except at most 1 byte in {wrong_one_in} of each site" if wrong_one_in else "without an exception"
 
 
 def _sites(found: Synthesis) -> list[str]:
@@ -204,7 +208,8 @@ def _sites(found: Synthesis) -> list[str]:
     for site in found.sites:
         frames = (parts_of(frame) for frame in site.frames)
         pairs = ", ".join(f"{{{modules.index(part[0])}, {part[1]:#x}}}" for part in frames if part)
-        lines.append(f"        {{{site.size}, {len(site.frames)}, {{{{{pairs}}}}}}},")
+        wrong = f"  // {site.wrong_bytes} of {site.bytes} bytes lived longer" if site.wrong_bytes else ""
+        lines.append(f"        {{{site.size}, {len(site.frames)}, {{{{{pairs}}}}}}},{wrong}")
     return [*lines, "    }};", "};", ""]
 
 

@@ -19,7 +19,7 @@ from msgspec import field
 from msgspec.structs import replace
 
 from millpond.advice.class_choice import CLASSES_AT_MOST, WEIGHT, ClassCount, choose, count_classes, sources
-from millpond.advice.site_choice import ShortSite
+from millpond.advice.site_choice import WRONG_ONE_IN, ShortSite, is_short, merge_sites
 from millpond.advice.size_tables import ArenaTrial, Census, SizeTable
 from millpond.rounds.characterisation import Damage
 from millpond.system.errors import Failure, Status
@@ -82,9 +82,9 @@ class SourceUse(Record, frozen=True):
 
 
 class LifetimeUse(Record, frozen=True):
-    """Bytes by the prediction of their call sites. A site is short-lived if all of its objects were, in all traces that
-    the synthesis was made from. `wrong_bytes` were wrongly predicted to be short-lived. Counts all sites, worthwhile or
-    not.
+    """Bytes by the prediction of their call sites. A site is short-lived if its bytes were, in all traces that the
+    synthesis was made from, except one in `wrong_one_in`. `wrong_bytes` were wrongly predicted to be short-lived.
+    Counts all sites, worthwhile or not.
     """
 
     bytes: int
@@ -150,6 +150,7 @@ class Synthesis(Record, frozen=True):
     sites: tuple[ShortSite, ...] = field(default_factory=NONE)  # has_arena: the header has an arena for them
     arena_chunks: int = 0
     has_arena: bool = False
+    wrong_one_in: int = field(default_factory=int)  # of the bytes of a short-lived site; 0: none may be wrong
     written: tuple[str, ...] = field(default_factory=NONE)
 
     @property
@@ -175,10 +176,11 @@ def synthesize(
     sites: tuple[ShortSite, ...] = (),
     *,
     has_arena: bool = False,
+    wrong_one_in: int = WRONG_ONE_IN,
 ) -> Synthesis:
     """Chooses classes from `tables`, and tries them on these and on `held_out`. Failure (3) without requests.
 
-    `sites`: predicted sites; then the tables have an arena's trial.
+    `sites`: predicted sites, chosen with `wrong_one_in`; then the tables have an arena's trial.
     """
     classes = choose(tables, most, weight)
     first = tables[0]
@@ -188,7 +190,7 @@ def synthesize(
             f"no trace requests at most {first.largest_bytes} bytes, so there is nothing to make classes of; "
             "record the program longer, or raise --largest",
         )
-    short = _short_sites(tables)
+    short = {name: is_short([site], wrong_one_in) for name, site in merge_sites(tables).items()}
     chunks = _arena_chunks([table.arena for table in tables if table.arena]) if sites else 0
     return Synthesis(
         SCHEMA, first.granule_bytes, first.largest_bytes, weight, most, first.short_bytes, classes,
@@ -196,7 +198,7 @@ def synthesize(
         tuple(
             _trace_use(t, classes, short, chunks, held_out=i >= len(tables)) for i, t in enumerate([*tables, *held_out])
         ),
-        sites, chunks, has_arena and bool(sites),
+        sites, chunks, has_arena and bool(sites), wrong_one_in,
     )  # fmt: skip
 
 
@@ -286,15 +288,6 @@ def _source_use(name: str, classes: Sequence[int], counts: Sequence[ClassCount])
         _ratio(live - sum(c.mean_requested_bytes for c in served), live),
         sum(c.held_bytes for c in counts),
     )  # fmt: skip
-
-
-def _short_sites(tables: Sequence[SizeTable]) -> dict[str, bool]:
-    """Returns every call site, with True if all of its objects were freed soon in all traces."""
-    short: dict[str, bool] = {}
-    for table in tables:
-        for site in table.sites:
-            short[site.site] = short.get(site.site, True) and site.short_bytes == site.bytes
-    return short
 
 
 def _lifetime_use(table: SizeTable, short: Mapping[str, bool]) -> LifetimeUse:

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from millpond.advice import allocator_header, class_score
+from millpond.advice.arena_choice import ArenaChoice, choose_arena
 from millpond.advice.class_choice import WEIGHT, sources
-from millpond.advice.site_choice import choose_sites
 from millpond.advice.size_tables import read_tables
 from millpond.advice.synthesis import synthesize, with_scores
 from millpond.commands.writing import prove_all, write_documents, write_form
@@ -35,10 +35,13 @@ def synthesize_classes(request: SynthesizeRequest) -> None:
         callgrind.find_valgrind()
     every, made_from = [*request.traces, *request.on], len(request.traces)
     tables = read_tables(every, *options)
-    short = choose_sites(tables[:made_from]) if unit == allocator_header.MALLOC_GRANULE else ()
-    if short:
-        tables = read_tables(every, *options, short_sites=[site.name for site in short])
-    found = synthesize(tables[:made_from], tables[made_from:], request.classes, weight, short, has_arena=has_arena)
+    arena = ArenaChoice(tables)
+    if unit == allocator_header.MALLOC_GRANULE:
+        arena = choose_arena(tables, made_from, lambda names: read_tables(every, *options, short_sites=names))
+    found = synthesize(
+        arena.tables[:made_from], arena.tables[made_from:], request.classes, weight, arena.sites, has_arena=has_arena,
+        wrong_one_in=arena.wrong_one_in,
+    )  # fmt: skip
     if has_score:
         scores = class_score.score(every, sources(found.classes, found.granule_bytes, found.largest_bytes))
         found = with_scores(found, scores)

@@ -52,8 +52,8 @@ def miss_curves(simulation: Simulation) -> list[MissCurve]:
     sizes = {row.cache_bytes for one in simulation.simulators for row in one.metrics if row.cache_bytes}
     for simulator in simulation.simulators:
         of = simulator.count("references")
-        if simulator.kind == "distances" and _block_bytes(simulator) < _LARGEST_LINE_BYTES:
-            found[FULLY, _block_bytes(simulator)] = (distance_points(simulator, sizes), of)
+        if simulator.kind == "distances" and not is_of_pages(simulator):
+            found[FULLY, block_bytes(simulator)] = (distance_points(simulator, sizes), of)
         if simulator.kind not in ("direct", "lru", "fifo", "random"):
             continue
         for row in simulator.metrics:
@@ -77,9 +77,9 @@ def fault_curve(simulation: Simulation, sizes_bytes: Iterable[int] = ()) -> Miss
     simulated.
     """
     for simulator in simulation.simulators:
-        if simulator.kind == "distances" and _block_bytes(simulator) >= _LARGEST_LINE_BYTES:
+        if simulator.kind == "distances" and is_of_pages(simulator):
             points = distance_points(simulator, sizes_bytes)
-            return MissCurve(FULLY, _block_bytes(simulator), points, simulator.count("references"))
+            return MissCurve(FULLY, block_bytes(simulator), points, simulator.count("references"))
     return None
 
 
@@ -89,7 +89,7 @@ def distance_points(simulator: Simulator, sizes_bytes: Iterable[int] = ()) -> li
 
     Exact: a memory of N blocks misses references with a distance of N or more, and those without one. O(curve).
     """
-    block, references = _block_bytes(simulator), simulator.count("references")
+    block, references = block_bytes(simulator), simulator.count("references")
     last = max(1, simulator.curve[-1][0] + 1 if simulator.curve else 1)
     steps = {round(last ** (i / _POINTS_AT_MOST)) for i in range(_POINTS_AT_MOST + 1)}
     named = {size // block for size in sizes_bytes if size % block == 0 and block <= size <= last * block}
@@ -104,7 +104,13 @@ def distance_points(simulator: Simulator, sizes_bytes: Iterable[int] = ()) -> li
     return points
 
 
-def _block_bytes(simulator: Simulator) -> int:
+def is_of_pages(simulator: Simulator) -> bool:
+    """True for distances of a memory's pages, False for those of a cache's lines."""
+    return block_bytes(simulator) >= _LARGEST_LINE_BYTES
+
+
+def block_bytes(simulator: Simulator) -> int:
+    """Returns the bytes of the simulator's lines or pages; 0 if it names none."""
     return next((row.line_bytes for row in simulator.metrics if row.line_bytes), 0)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from millpond.report.cache_counts import asked_organisations
 from millpond.report.figures.figure_html import html_of, share_text, size_text
 from millpond.report.figures.offline_page import load
 from millpond.report.figures.specification import INK, Axis, Curves, Series
@@ -33,7 +34,7 @@ from millpond.system.wording import count_text
 
 _HEIGHT = 380  # pixels of a figure
 _DASHES = {DIRECT: 0, "2 ways": 1, FULLY: 2, "8 ways": 3}
-# The curves that are visible at first: more would hide one another.
+# The curves that are visible at first, with those that were asked for: more would hide one another.
 _AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
 _NO_CURVES = ("levels", "tlb", "attributed", "sampled")
 _ROWS_AT_MOST = 80
@@ -93,6 +94,7 @@ def _misses(traces: Sequence[tuple[str, Simulation]]) -> Curves | None:
     lines = {curve.line_bytes for _, _, curve in found}
     kinds = [label for _, label in sorted({(curve.rank, _label(curve, lines)) for _, _, curve in found})]
     alone = len(traces) == 1
+    visible = _AT_FIRST.union(*(asked_organisations(one) for _, one in traces))
     series = []
     for group, name, curve in found:
         label = _label(curve, lines)
@@ -104,7 +106,7 @@ def _misses(traces: Sequence[tuple[str, Simulation]]) -> Curves | None:
                 group="" if alone else name, kind="" if alone else label,
                 colour=INK if alone and whole else kind if alone else group,
                 dash=0 if alone else _DASHES.get(curve.organisation, 4 + kind % 2),
-                has_dots=not whole, shown=curve.organisation in _AT_FIRST,
+                has_dots=not whole, shown=curve.organisation in visible,
             )
         )  # fmt: skip
     if not series:
@@ -135,6 +137,7 @@ def _label(curve: MissCurve, lines: set[int]) -> str:
 def _section(number: int, name: str, one: Simulation) -> TraceSection:
     given, rules = one.input, one.rules
     facts = [
+        f"simulated: {'; '.join(simulator.description for simulator in one.simulators)}",
         f"{_number(given.references)} references ({_number(given.loads)} loads, {_number(given.stores)} stores, "
         f"{_number(given.modifications)} modifications)",
         f"{_number(given.instructions)} instructions" if given.instructions else "no instructions in the input",
@@ -220,8 +223,10 @@ def _about(row: Count) -> str:
 
 def _time_table(one: Simulation) -> ExactTable | None:
     """Returns the cycles of each single cache by penalty."""
+    asked = asked_organisations(one) | {DIRECT}
     times = [time for simulator in one.simulators for time in simulator.time
-             if simulator.kind in ("direct", "lru") and time.cache_bytes and time.ways in (1, 8)]  # fmt: skip
+             if simulator.kind in ("direct", "lru") and time.cache_bytes
+             and organisation("lru", time.ways or 1) in asked]  # fmt: skip
     penalties = sorted({time.miss_penalty_cycles for time in times})
     caches = sorted({(time.ways or 0, time.cache_bytes or 0) for time in times})
     if not caches:

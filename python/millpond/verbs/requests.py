@@ -185,7 +185,7 @@ class SynthesizeRequest:
     classes: int = option("--classes", "N", "The largest number of classes.", kind=count(1, 1024), default=32)
     extras: tuple[str, ...] = with_choices(
         {
-            "arena": "give an arena to call sites whose objects are all short-lived",
+            "arena": "give an arena to call sites whose objects are short-lived, except at most 1 byte in 1000",
             "score": "count instructions and simulated misses for each set of classes: replays every trace on a malloc "
             "of it, under Valgrind",
         },

@@ -115,12 +115,13 @@ static unsigned char* kept[40000];
 
 int main(int count, char** words) {
     const int late = count > 1 && strcmp(words[1], "late") == 0;
+    const int once = count > 1 && strcmp(words[1], "once") == 0;
     unsigned long sum = 0;
     for (int i = 0; i < 20000; ++i) {
         unsigned char* const p = brief(48);
         memset(p, i % 251, 48);
         sum += p[47];
-        if (late && i % 7 == 0)
+        if ((late && i % 7 == 0) || (once && i == 9999))
             kept[20000 + i] = p;
         else
             free(p);
@@ -144,18 +145,21 @@ int main(int count, char** words) {
 
 
 @pytest.mark.more
-def test_short_lived_sites_get_an_arena_that_survives_mispredictions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("recorded", "wrong_bytes"), [([], 0), (["once"], 48)])
+def test_arenas_survive_mispredictions(recorded: list[str], wrong_bytes: int, tmp_path: Path) -> None:
     source, program, trace = tmp_path / "sites.c", tmp_path / "sites", tmp_path / "sites.mpt"
     source.write_text(SITES)
     subprocess.run(["cc", "-O1", "-fno-optimize-sibling-calls", source, "-o", program], check=True)
-    recorder = [BIN / "millpond-record", "-o", trace, "--", program]
+    recorder = [BIN / "millpond-record", "-o", trace, "--", program, *recorded]
     subprocess.run(recorder, check=True, timeout=120, capture_output=True)
     millpond(tmp_path, "synthesize", str(trace), "--with", "arena", "-o", "sites_malloc.hpp", "-o", "sites_malloc.so",
              "-o", "found.json")  # fmt: skip
     found = json.loads((tmp_path / "found.json").read_text())
     (site,) = found["sites"]
     assert (len(site["frames"]), site["size"], site["objects"]) == (2, 48, 20000)
-    assert found["traces"][0]["arena"]["wrong_bytes"] == 0
+    arena = found["traces"][0]["arena"]
+    assert (site["wrong_bytes"], arena["wrong_bytes"]) == (wrong_bytes, wrong_bytes)
+    assert arena["most_pinned_bytes"] == (4096 if wrong_bytes else 0), "the chunk of the object that lived longer"
     environment = {**os.environ, "LD_PRELOAD": str(tmp_path / "sites_malloc.so"), "MILLPOND_STATS": "1"}
     placed = []
     for words in ([], ["late"]):

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/upstream_memory.hpp"
 #include "counted_tree_nodes.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -31,7 +32,6 @@ class counted_tree_body {
     using leaf_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<leaf>;
     using inner_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<inner>;
     using leaf_traits = std::allocator_traits<leaf_alloc>;
-    using inner_traits = std::allocator_traits<inner_alloc>;
 
     static constexpr std::size_t leaf_slots = Shape::leaf_slots;
     static constexpr std::size_t inner_slots = Shape::inner_slots;
@@ -79,17 +79,15 @@ class counted_tree_body {
         leaf* leaf_ = nullptr;
     };
 
-    [[nodiscard]] leaf* new_leaf() { return std::construct_at(std::to_address(leaf_traits::allocate(leaf_alloc_, 1))); }
-    [[nodiscard]] inner* new_inner() {
-        return std::construct_at(std::to_address(inner_traits::allocate(inner_alloc_, 1)));
-    }
+    [[nodiscard]] leaf* new_leaf() { return std::construct_at(allocate_at_address(leaf_alloc_, 1)); }
+    [[nodiscard]] inner* new_inner() { return std::construct_at(allocate_at_address(inner_alloc_, 1)); }
     void free_leaf(leaf* gone) noexcept {
         std::destroy_at(gone);
-        leaf_traits::deallocate(leaf_alloc_, gone, 1);
+        deallocate_at_address(leaf_alloc_, gone, 1);
     }
     void free_inner(inner* gone) noexcept {
         std::destroy_at(gone);
-        inner_traits::deallocate(inner_alloc_, gone, 1);
+        deallocate_at_address(inner_alloc_, gone, 1);
     }
 
     void destroy_slots(leaf* from, std::size_t first, std::size_t last) noexcept {

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/upstream_memory.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
@@ -108,11 +109,11 @@ class leaf_slot<T, false> {
             element_alloc alloc;
             T* place;
             ~memory() {
-                if (place != nullptr) std::allocator_traits<element_alloc>::deallocate(alloc, place, 1);
+                if (place != nullptr) deallocate_at_address(alloc, place, 1);
             }
         };
         element_alloc own(alloc);
-        memory made{own, std::allocator_traits<element_alloc>::allocate(own, 1)};
+        memory made{own, allocate_at_address(own, 1)};
         std::allocator_traits<Alloc>::construct(alloc, made.place, std::forward<Arguments>(arguments)...);
         element_ = std::exchange(made.place, nullptr);
     }
@@ -126,7 +127,7 @@ class leaf_slot<T, false> {
         using element_alloc = typename std::allocator_traits<Alloc>::template rebind_alloc<T>;
         std::allocator_traits<Alloc>::destroy(alloc, element_);
         element_alloc own(alloc);
-        std::allocator_traits<element_alloc>::deallocate(own, element_, 1);
+        deallocate_at_address(own, element_, 1);
     }
     template <class Alloc>
     static void relocate(Alloc&, leaf_slot* to, leaf_slot* from, std::size_t n) noexcept {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/upstream_memory.hpp"
 #include "group_allocator.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
@@ -32,6 +33,7 @@ class group_allocator<Element, T, Upstream, Policy> : public group_propagation<U
 
   public:
     using value_type = Element;
+    using pointer = node_pointer<element_upstream>;
 
     template <class U>
     struct rebind {
@@ -78,13 +80,13 @@ class group_allocator<Element, T, Upstream, Policy> : public group_propagation<U
         if (refers_to_pool(state_)) operations_->leave(state_);
     }
 
-    [[nodiscard]] Element* allocate(std::size_t n) {
+    [[nodiscard]] pointer allocate(std::size_t n) {
         element_upstream from(upstream_);
-        return std::allocator_traits<element_upstream>::allocate(from, n);
+        return pointer_to<pointer>(allocate_at_address(from, n));
     }
-    void deallocate(Element* objects, std::size_t n) noexcept {
+    void deallocate(pointer objects, std::size_t n) noexcept {
         element_upstream from(upstream_);
-        std::allocator_traits<element_upstream>::deallocate(from, objects, n);
+        deallocate_at_address(from, std::to_address(objects), n);
     }
 
     template <class U>

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/upstream_memory.hpp"
 #include "../../local/slot_shape.hpp"
 #include "group_state.hpp"
 #include "grouped_pool.hpp"
@@ -56,6 +57,7 @@ class group_allocator : public group_propagation<Upstream> {
 
   public:
     using value_type = Node;
+    using pointer = node_pointer<node_upstream>;
     using typename group_propagation<Upstream>::propagate_on_container_move_assignment;
     using typename group_propagation<Upstream>::propagate_on_container_swap;
 
@@ -122,34 +124,35 @@ class group_allocator : public group_propagation<Upstream> {
     }
 
     // Throws: what the upstream throws.
-    [[nodiscard]] Node* allocate(std::size_t n) {
+    [[nodiscard]] pointer allocate(std::size_t n) {
         if constexpr (pools::is_slot) {
             if (n == 1) [[likely]] {
                 if (has_pool() && pool().is_head()) [[likely]]
-                    return static_cast<Node*>(pool().allocate(sizeof(Node), alignof(Node)));
+                    return pointer_to<pointer>(static_cast<Node*>(pool().allocate(sizeof(Node), alignof(Node))));
                 const std::uintptr_t next = (state_ | 1) + 2;
-                if (next > last_outside) return allocate_slowly();
+                if (next > last_outside) return pointer_to<pointer>(allocate_slowly());
                 node_upstream from(upstream_);
-                Node* const node = node_traits::allocate(from, 1);
+                Node* const node = allocate_at_address(from, 1);
                 state_ = next;
-                return node;
+                return pointer_to<pointer>(node);
             }
         }
         node_upstream from(upstream_);
-        return node_traits::allocate(from, n);
+        return pointer_to<pointer>(allocate_at_address(from, n));
     }
 
-    void deallocate(Node* nodes, std::size_t n) noexcept {
+    void deallocate(pointer nodes, std::size_t n) noexcept {
         if constexpr (pools::is_slot) {
             if (n == 1) [[likely]] {
-                if (has_pool() && pool().try_deallocate(nodes, sizeof(Node), alignof(Node))) [[likely]]
+                Node* const node = std::to_address(nodes);
+                if (has_pool() && pool().try_deallocate(node, sizeof(Node), alignof(Node))) [[likely]]
                     return;
-                if (is_checked_mode || state_ > last_outside) return deallocate_slowly(nodes);
+                if (is_checked_mode || state_ > last_outside) return deallocate_slowly(node);
                 if (state_ > 1) state_ -= 2;
             }
         }
         node_upstream from(upstream_);
-        node_traits::deallocate(from, nodes, n);
+        deallocate_at_address(from, std::to_address(nodes), n);
     }
 
     [[nodiscard]] std::size_t max_size() const noexcept { return node_traits::max_size(node_upstream(upstream_)); }
@@ -214,7 +217,7 @@ class group_allocator : public group_propagation<Upstream> {
     [[nodiscard]] group_allocator& host() const noexcept { return *reinterpret_cast<group_allocator*>(state_ - 2); }
 
     [[nodiscard, gnu::noinline]] Node* allocate_slowly() {
-        if (is_guest(state_)) return host().allocate(1);
+        if (is_guest(state_)) return std::to_address(host().allocate(1));
         return static_cast<Node*>(make_pool().allocate(sizeof(Node), alignof(Node)));
     }
 
@@ -227,14 +230,14 @@ class group_allocator : public group_propagation<Upstream> {
             if constexpr (is_checked_mode) return head.report_foreign(node, sizeof(Node), alignof(Node));
             head.note_outside_freed();
         } else {
-            if (is_guest(state_)) return host().deallocate(node, 1);
+            if (is_guest(state_)) return host().deallocate(pointer_to<pointer>(node), 1);
             if (state_ == dropping_nodes) return;
             if constexpr (is_checked_mode)
                 return report_use(misuse_kind::foreign_pointer, "a node was given to a container without a pool");
             state_ -= 2;
         }
         node_upstream from(upstream_);
-        node_traits::deallocate(from, node, 1);
+        deallocate_at_address(from, node, 1);
     }
 
     [[no_unique_address]] Upstream upstream_{};

@@ -45,6 +45,16 @@ inline constexpr bool is_element = std::is_same_v<U, T>;
 template <template <class, class> class Wrapper, class K, class V>
 inline constexpr bool is_element<Wrapper<K, V>, std::pair<const K, V>> = true;
 
+// The pointers that a container of this standard library accepts for its nodes. Lists, sets and maps of libstdc++ link
+// their nodes by plain pointers, whichever the allocator has.
+#if defined(__GLIBCXX__)
+template <class Alloc>
+using node_pointer = typename std::allocator_traits<Alloc>::value_type*;
+#else
+template <class Alloc>
+using node_pointer = typename std::allocator_traits<Alloc>::pointer;
+#endif
+
 // The parts that all node types share. Upstream: rebound to the element type.
 template <class T, class Upstream, class Policy>
 struct group_traits {

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/upstream_memory.hpp"
 #include "element_shape.hpp"
 #include "element_transfer.hpp"
 #include "weight_node.hpp"
@@ -321,20 +322,20 @@ class weight_tree {
     [[nodiscard]] node* create(Arguments&&... arguments) {
         struct node_memory {
             node_allocator& allocator;
-            typename traits::pointer memory;
+            node* memory;
             bool is_kept = false;
             ~node_memory() {
-                if (!is_kept) traits::deallocate(allocator, memory, 1);
+                if (!is_kept) deallocate_at_address(allocator, memory, 1);
             }
-        } slot{allocator_, traits::allocate(allocator_, 1)};
-        node* const fresh = ::new (static_cast<void*>(std::to_address(slot.memory))) node;
+        } slot{allocator_, allocate_at_address(allocator_, 1)};
+        node* const fresh = ::new (static_cast<void*>(slot.memory)) node;
         traits::construct(allocator_, std::addressof(fresh->value), std::forward<Arguments>(arguments)...);
         slot.is_kept = true;
         return fresh;
     }
     static void destroy(node_allocator& allocator, node* which) noexcept {
         traits::destroy(allocator, std::addressof(which->value));
-        traits::deallocate(allocator, std::pointer_traits<typename traits::pointer>::pointer_to(*which), 1);
+        deallocate_at_address(allocator, which, 1);
     }
     // Recurses as deep as the tree is high.
     void destroy_below(weight_links* root) noexcept {

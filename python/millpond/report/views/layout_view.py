@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 """Compares layouts of one recording: the misses of each cache as recorded, and on other allocators.
 
-                       recorded    first_fit       jemalloc
-64 KiB, direct-mapped    412 033    451 200 +9.5 %  398 001 -3.4 %
+                                   recorded    first_fit       jemalloc
+48 KiB, 12 ways, lines of 64         412 033    451 200 +9.5 %  398 001 -3.4 %
 """
 
 from __future__ import annotations
 
+from millpond.report.cache_counts import cache_counts
 from millpond.report.figures.figure_html import size_text
-from millpond.report.simulation_curves import DIRECT, MissCurve, fault_curve, miss_curves
+from millpond.report.simulation_curves import MissCurve, fault_curve
 from millpond.report.views.model import ReportSection, Words, several, table
 from millpond.rounds.characterisation import partial_reasons
 from millpond.rounds.simulation_data import LayoutComparison, Simulation
@@ -16,8 +17,6 @@ from millpond.system.wording import count_text
 
 # Sizes of memory, as shares of the memory that the recorded run touches.
 _MEMORY_SHARES = (0.25, 0.5, 0.75)
-_ORGANISATIONS = (DIRECT, "8 ways")
-_SMALLEST, _LARGEST = 16 << 10, 4 << 20  # bytes of a cache
 _ROWS_AT_MOST = 40
 # The share of references without a place from which a warning is printed.
 _UNPLACED_SHARE = 0.01
@@ -31,8 +30,10 @@ def layout_section(comparison: LayoutComparison) -> ReportSection:
         [(name, *(_cell(value, values[0]) for value in values)) for name, values in rows[:_ROWS_AT_MOST]],
         caption=several(rows, _ROWS_AT_MOST, "rows"),
     )
-    recorded = comparison.layouts[0].simulation.input
-    said = [*partial_reasons(recorded.partial, recorded.damages)]
+    whole = comparison.layouts[0].simulation
+    recorded = whole.input
+    said = [f"simulated: {'; '.join(one.description for one in whole.simulators)}"]
+    said += [*partial_reasons(recorded.partial, recorded.damages)]
     for each in comparison.layouts:
         moved = each.simulation.input.layout
         if moved is not None and moved.unplaced_references > _UNPLACED_SHARE * each.simulation.input.references:
@@ -44,20 +45,13 @@ def layout_section(comparison: LayoutComparison) -> ReportSection:
 
 
 def layout_rows(simulations: list[Simulation]) -> list[tuple[str, list[int | None]]]:
-    """Returns instructions and references, misses of the most usual caches, and page faults by memory size."""
+    """Returns instructions and references, the misses of the simulated caches, and page faults by memory size."""
     rows: list[tuple[str, list[int | None]]] = [
         ("instructions", [one.input.instructions for one in simulations]),
         ("references", [one.input.references for one in simulations]),
     ]
-    curves = [{(c.organisation, c.line_bytes): c for c in miss_curves(one)} for one in simulations]
-    shown = [curve for curve in curves[0].values() if curve.organisation in _ORGANISATIONS] or list(curves[0].values())
-    for curve in shown:
-        for size, _ in curve.points:
-            if size & (size - 1) or not _SMALLEST <= size <= _LARGEST:
-                continue
-            found = [of_one.get((curve.organisation, curve.line_bytes)) for of_one in curves]
-            values = [None if one is None else one.at(size) for one in found]
-            rows.append((f"{size_text(size)}, {curve.organisation}, lines of {curve.line_bytes}", values))
+    counts = [cache_counts(one) for one in simulations]
+    rows += [(name, [of_one.get(name) for of_one in counts]) for name in counts[0]]
     recorded = fault_curve(simulations[0])
     if recorded is not None and recorded.points:
         page, most = recorded.line_bytes, recorded.points[-1][0]

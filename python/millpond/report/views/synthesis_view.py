@@ -87,11 +87,23 @@ def _arena(found: Synthesis) -> Table:
         for use in found.traces
         if (of := use.arena) is not None
     ]  # fmt: skip
+    where = "it is in the header" if found.has_arena else "--with arena puts it into the header"
     title = (
         f"An arena of {found.arena_chunks} chunks for {plural(len(found.sites), 'call site')}, {walked} of these by "
-        f"more than one frame ({'it is in the header' if found.has_arena else '--arena puts it into the header'})"
+        f"more than one frame ({where}). {_wrong_words(found)}"
     )
     return table(headings, rows, title=title)
+
+
+def _wrong_words(found: Synthesis) -> str:
+    """Returns the wrong bytes of the sites where they were chosen, and their bound."""
+    if not found.wrong_one_in:
+        return "None of their bytes lived longer: sites with wrong bytes would pin its chunks"
+    wrong, total = (sum(of) for of in zip(*((site.wrong_bytes, site.bytes) for site in found.sites), strict=True))
+    return (
+        f"Of their {bytes_text(total)}, {bytes_text(wrong)} lived longer; allowed is 1 byte in "
+        f"{found.wrong_one_in} of each site"
+    )
 
 
 def _lifetimes(found: Synthesis) -> Table:
