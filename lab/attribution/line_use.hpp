@@ -9,11 +9,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "lab/simulate/attributed_cache.hpp"
+#include "lab/simulate/line_parts.hpp"
 #include "lab/simulate/process_system.hpp"
 
 namespace millpond::attribution {
@@ -25,10 +25,7 @@ struct line_bytes {
 class line_use {
   public:
     explicit line_use(std::uint32_t line_bytes)
-        : line_bytes_(line_bytes),
-          line_log2_(static_cast<unsigned>(std::countr_zero(line_bytes))),
-          part_log2_(line_log2_ > 6 ? line_log2_ - 6 : 0),
-          lines_(simulate::process_system) {}
+        : line_bytes_(line_bytes), parts_(line_bytes), lines_(simulate::process_system) {}
 
     // Takes a reference to the line; `outcome` says what the cache did with the line.
     void take(std::uint64_t line, const simulate::attributed_cache::line_outcome& outcome,
@@ -36,12 +33,12 @@ class line_use {
         if (outcome.kind != simulate::attributed_cache::hit) [[unlikely]] {
             if (outcome.evicted != simulate::no_line) settle(lines_[outcome.evicted]);
             known_line& known = find(line);
-            *known.in = {parts(line, r), r.subject + 1};
+            *known.in = {parts_.of(line, r), r.subject + 1};
             return;
         }
         known_line& known = known_[line & (known_lines - 1)];
         state* const in = known.line == line ? known.in : find(line).in;
-        in->used |= parts(line, r);
+        in->used |= parts_.of(line, r);
     }
 
     // Also counts the lines that are still in the cache. Call take() no more afterwards.
@@ -75,26 +72,17 @@ class line_use {
         return known;
     }
 
-    std::uint64_t parts(std::uint64_t line, const millpond_reference& r) const {
-        if (r.bytes == 0) return 0;
-        const std::uint64_t begin = line << line_log2_, final = begin + (line_bytes_ - 1);
-        const std::uint64_t last = r.address + (r.bytes - 1u);
-        const std::uint64_t from = (std::max(r.address, begin) - begin) >> part_log2_;
-        const std::uint64_t to = ((last < r.address ? final : std::min(last, final)) - begin) >> part_log2_;
-        return (~std::uint64_t{0} >> (63 - (to - from))) << from;
-    }
-
     void settle(state& each) {
         if (each.fetched_by == 0) return;
         const std::uint32_t subject = each.fetched_by - 1;
         if (subject >= of_subject_.size()) of_subject_.resize(subject + 1);
         of_subject_[subject].fetched += line_bytes_;
-        of_subject_[subject].useful += static_cast<std::uint64_t>(std::popcount(each.used)) << part_log2_;
+        of_subject_[subject].useful += parts_.bytes(each.used);
         each.fetched_by = 0;
     }
 
     std::uint64_t line_bytes_;
-    unsigned line_log2_, part_log2_;
+    simulate::line_parts parts_;
     simulate::block_table<state> lines_;
     std::vector<known_line> known_ = std::vector<known_line>(known_lines);
     std::vector<line_bytes> of_subject_;
