@@ -8,11 +8,11 @@
 // line. Not thread-safe.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "lab/simulate/attributed_cache.hpp"
+#include "lab/simulate/known_blocks.hpp"
 #include "lab/simulate/line_parts.hpp"
 #include "lab/simulate/process_system.hpp"
 
@@ -32,13 +32,10 @@ class line_use {
               const millpond_reference& r) {
         if (outcome.kind != simulate::attributed_cache::hit) [[unlikely]] {
             if (outcome.evicted != simulate::no_line) settle(lines_[outcome.evicted]);
-            known_line& known = find(line);
-            *known.in = {parts_.of(line, r), r.subject + 1};
+            lines_[line] = {parts_.of(line, r), r.subject + 1};
             return;
         }
-        known_line& known = known_[line & (known_lines - 1)];
-        state* const in = known.line == line ? known.in : find(line).in;
-        in->used |= parts_.of(line, r);
+        lines_[line].used |= parts_.of(line, r);
     }
 
     // Also counts the lines that are still in the cache. Call take() no more afterwards.
@@ -56,22 +53,6 @@ class line_use {
         std::uint32_t fetched_by;  // subject + 1; 0: not in the cache
     };
 
-    // Remembers the place of a line's state until the table grows.
-    static constexpr std::size_t known_lines = 1 << 9;
-    struct known_line {
-        std::uint64_t line = simulate::no_line;
-        state* in = nullptr;
-    };
-
-    known_line& find(std::uint64_t line) {
-        const std::size_t bytes = lines_.bytes();
-        state* const in = &lines_[line];
-        if (lines_.bytes() != bytes) std::fill(known_.begin(), known_.end(), known_line{});
-        known_line& known = known_[line & (known_lines - 1)];
-        known = {line, in};
-        return known;
-    }
-
     void settle(state& each) {
         if (each.fetched_by == 0) return;
         const std::uint32_t subject = each.fetched_by - 1;
@@ -83,8 +64,7 @@ class line_use {
 
     std::uint64_t line_bytes_;
     simulate::line_parts parts_;
-    simulate::block_table<state> lines_;
-    std::vector<known_line> known_ = std::vector<known_line>(known_lines);
+    simulate::known_blocks<state> lines_;
     std::vector<line_bytes> of_subject_;
 };
 

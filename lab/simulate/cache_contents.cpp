@@ -19,10 +19,12 @@ void cache_contents::take(const reference* batch, size_t count) {
                 if (evicted != no_line) settle(states_[evicted]);
             }
             line_state& state = states_[line];
-            const uint64_t parts = parts_.of(line, r);
-            for (unsigned each = 0; each < origins; ++each) state.of[each] &= ~parts;
-            state.of[origin] |= parts;
             state.is_inside = true;
+            const uint64_t parts = parts_.of(line, r);
+            if ((state.of[origin] & parts) != parts) {
+                for (unsigned each = 0; each < origins; ++each) state.of[each] &= ~parts;
+                state.of[origin] |= parts;
+            }
             if (line == last) break;
         }
     }

@@ -14,7 +14,7 @@
 // times 32 bytes for each different line. Not thread-safe.
 #pragma once
 
-#include "lab/simulate/block_table.hpp"
+#include "lab/simulate/known_blocks.hpp"
 #include "lab/simulate/line_parts.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/set_cache.hpp"
@@ -60,7 +60,7 @@ class cache_contents {
     line_walk lines_;
     line_parts parts_;
     set_cache cache_;
-    block_table<line_state> states_;
+    known_blocks<line_state> states_;
     counts settled_{};
 };
 

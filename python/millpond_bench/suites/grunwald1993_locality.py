@@ -21,10 +21,12 @@ store as at a load (write-allocate); `caches` also has two in which a store that
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from millpond.cells.cell import Cell
 from millpond.cells.metrics import Metrics
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
 from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.run_rules import Needs, RunRules
@@ -80,6 +82,12 @@ _SECONDS = {
 def _needs(given: Mapping[str, str], _strategy: str) -> Needs:
     seconds = _SECONDS.get(given[PROGRAM], 6.0)
     return Needs(seconds if given[INPUT] == MEASURED else seconds / 2, 256 * _MIB)
+
+
+def _needs_of_recordings(given: Mapping[str, str], strategy: str) -> Needs:
+    """Two recordings and a synthesis take a fifth of a capture."""
+    capture = _needs(given, strategy)
+    return replace(capture, seconds=capture.seconds / 5)
 
 
 def _parts(
@@ -281,7 +289,7 @@ CLASSES = _experiment(
         parts=_parts(_BY_CLASSES, _BY_CLASSES, _SWEPT, few=("PTC", "MAKE")),
     ),
     table=PaperTables(layout=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True)),
-    rules=_ALL_PRESENT, once=lambda _: False,
+    rules=_ALL_PRESENT, once=lambda _: False, rounds={"quick": 1, "standard": FEWEST_ROUNDS, "paper": _ENVIRONMENTS},
     notes=("One allocator, `size_map`, with other classes: three (64, 512 and 4096 bytes), powers of two, four an "
            "octave, and a class for each 16 bytes, which is the alignment of malloc. `lost_share`: bytes of blocks "
            "that were not requested. `fresh_a_thousand`: blocks made for a thousand objects; the others were used "
@@ -303,7 +311,7 @@ LIFETIMES = _experiment(
                                (Part(points(program=PROGRAMS, input=[MEASURED]), ("glibc",)),))},
     ),
     table=PaperTables(layout=_one_table("Bytes predicted to die soon, of those that do", PROGRAM)),
-    rules=_ALL_PRESENT, rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1,
+    rules=RunRules(needs=_needs_of_recordings), rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1,
     notes=("An object dies soon if it is freed before 32 KiB more are requested. A call site is predicted to make such "
            "objects if all of its objects on the smaller input were (`millpond synthesize`).",),
 )  # fmt: skip
