@@ -13,6 +13,11 @@ void cache_contents::take(const reference* batch, size_t count) {
         const reference& r = batch[i];
         const unsigned origin = owner_of(r);
         const uint64_t last = lines_.last(r);
+        // Most references are to the line of the one before, and change nothing.
+        if (last == latest_line_ && lines_.first(r) == last) {
+            const uint64_t parts = parts_.of(last, r);
+            if ((latest_->of[origin] & parts) == parts) continue;
+        }
         for (uint64_t line = lines_.first(r);; ++line) {
             if (!cache_.use(line)) {
                 const uint64_t evicted = cache_.insert(line);
@@ -25,6 +30,8 @@ void cache_contents::take(const reference* batch, size_t count) {
                 for (unsigned each = 0; each < origins; ++each) state.of[each] &= ~parts;
                 state.of[origin] |= parts;
             }
+            latest_line_ = line;
+            latest_ = &state;
             if (line == last) break;
         }
     }
@@ -32,6 +39,7 @@ void cache_contents::take(const reference* batch, size_t count) {
 
 void cache_contents::flush() {
     cache_.flush();
+    latest_line_ = no_line;
     states_.for_each([this](uint64_t, line_state& each) { settle(each); });
 }
 

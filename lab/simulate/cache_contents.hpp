@@ -61,6 +61,8 @@ class cache_contents {
     line_parts parts_;
     set_cache cache_;
     known_blocks<line_state> states_;
+    uint64_t latest_line_ = no_line;  // of the latest reference, with its state
+    line_state* latest_ = nullptr;
     counts settled_{};
 };
 

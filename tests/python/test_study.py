@@ -225,6 +225,16 @@ def test_a_custom_malloc_is_built_once_for_each_program(monkeypatch: pytest.Monk
     assert libraries[0] == libraries[2] != libraries[1]
 
 
+def test_contents_are_simulated_where_a_statement_asks() -> None:
+    def has_contents(allocator: str, given: str) -> bool:
+        cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", given)))
+        return any(one.startswith("contents:") for one in grunwald1993_captures.descriptions_of(cell))
+
+    asking = next(claim for claim in CLAIMS if claim.metric == "allocator_held_share")
+    assert all(has_contents(TIME.data.canonical(name), "measured") for name in asking.of)
+    assert not has_contents("first_fit", "trained") and not has_contents("gnu_local", "measured")
+
+
 @pytest.mark.more
 def test_experiments_share_their_captures(ran: Iterator[list[str]], tmp_path: Path) -> None:
     names = next(ran)

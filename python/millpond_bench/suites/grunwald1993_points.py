@@ -89,8 +89,10 @@ def _direct(values: Values, size: int) -> dict[str, float]:
     """
     if "allocator_misses" not in values or size != _ATTRIBUTED:
         return {}
-    return {"direct_misses_a_thousand": 1000 * values["allocator_misses"] / values["instructions_executed"],
-            "allocator_held_share": values["allocator_bytes"] / max(1.0, values["fetched_bytes"])}  # fmt: skip
+    found = {"direct_misses_a_thousand": 1000 * values["allocator_misses"] / values["instructions_executed"]}
+    if values.get("fetched_bytes"):
+        found["allocator_held_share"] = values["allocator_bytes"] / values["fetched_bytes"]
+    return found
 
 
 def of_classes(values: Values, base: Values | None) -> Iterable[tuple[Parameters, Values]]:
