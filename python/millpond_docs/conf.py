@@ -38,7 +38,7 @@ pygments_dark_style = "a11y-high-contrast-dark"
 
 
 # A place where a line of code may end, as HTML: behind a scope, an underscore, a bracket or a part of a path.
-_BREAKS = re.compile(r"::|_|&lt;|[(/{,]")
+_BREAKS = re.compile(r"::|_|&lt;(?!&gt;)|[(/{,]")
 
 
 def _mended_tables(
