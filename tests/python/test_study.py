@@ -26,9 +26,10 @@ from millpond_bench.claims.claims import NOT_MEASURED, UNTESTABLE, Claim, load
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
 from millpond_bench.programs import custom_malloc, grunwald1993_captures, grunwald1993_programs
-from millpond_bench.programs.grunwald1993_captures import METRICS, fault_slope
+from millpond_bench.programs.grunwald1993_captures import METRICS
 from millpond_bench.programs.grunwald1993_lifetimes import METRICS as LIFETIME_METRICS
 from millpond_bench.programs.grunwald1993_predictions import METRICS as PREDICTION_METRICS
+from millpond_bench.programs.page_faults import fault_slope
 from millpond_bench.runs import capture_run
 from millpond_bench.runs.capture_run import CaptureRun, CaptureSpec
 from millpond_bench.runs.experiment_run import RunRequest
@@ -223,16 +224,6 @@ def test_a_custom_malloc_is_built_once_for_each_program(monkeypatch: pytest.Monk
     libraries = [runner._layout(cell).library for cell in cells]
     assert built == ["make", "gawk"]
     assert libraries[0] == libraries[2] != libraries[1]
-
-
-def test_contents_are_simulated_where_a_statement_asks() -> None:
-    def has_contents(allocator: str, given: str) -> bool:
-        cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", given)))
-        return any(one.startswith("contents:") for one in grunwald1993_captures.descriptions_of(cell))
-
-    asking = next(claim for claim in CLAIMS if claim.metric == "allocator_held_share")
-    assert all(has_contents(TIME.data.canonical(name), "measured") for name in asking.of)
-    assert not has_contents("first_fit", "trained") and not has_contents("gnu_local", "measured")
 
 
 @pytest.mark.more

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from millpond.advice.synthesis import LifetimeUse
+from millpond.cells.cell import Cell, Strategy, Workload
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import ABSENT, HOLDS, OPPOSITE, STRONGER, UNFOUNDED, WEAKER, Claim, load
 from millpond_bench.claims.premises import premise_of
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
+from millpond_bench.programs import grunwald1993_captures
 from millpond_bench.suites import grunwald1993_points
 from millpond_bench.suites.grunwald1993_locality import CLASSES, EXPERIMENTS, LIFETIMES, TIME, WHAT_PROGRAMS_DO
 
@@ -128,3 +130,13 @@ def test_right_and_wrong_predictions_are_told_apart() -> None:
     [(_, found)] = grunwald1993_points.of_lifetimes({name: float(value) for name, value in values.items()}, None)
     assert (found["right_share"], found["wrong_share"], found["short_share"]) == (0.5, 0.2, 0.8)
     assert {"wrong_share", "short_share"} <= {*LIFETIMES.data.extra_metrics}
+
+
+def test_contents_are_simulated_where_a_statement_asks() -> None:
+    def has_contents(allocator: str, given: str) -> bool:
+        cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", given)))
+        return any(one.startswith("contents:") for one in grunwald1993_captures.descriptions_of(cell))
+
+    asking = BY_ID["g.sizes.tags"]
+    assert all(has_contents(TIME.data.canonical(name), "measured") for name in asking.of)
+    assert not has_contents("first_fit", "trained") and not has_contents("gnu_local", "measured")

@@ -13,7 +13,6 @@ address, whatever the length of their library's name, and address randomisation 
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import statistics
@@ -39,6 +38,7 @@ from millpond.system.temporary import temporary_folder
 from millpond_bench.programs import custom_malloc
 from millpond_bench.programs.allocator_statistics import AllocatorStatistics, statistics_of
 from millpond_bench.programs.grunwald1993_programs import PROGRAMS, PURPOSE
+from millpond_bench.programs.page_faults import MEMORIES_KIBIBYTES, faults_of
 from millpond_bench.programs.recorded_inputs import RECORDER
 
 # The paper's programs and inputs, with the programs of today in their place; an interpreter that allocates as the
@@ -52,9 +52,6 @@ PROGRAM, INPUT = "program", "input"
 MEASURED, TRAINED = "measured", "trained"  # the inputs of a StudyProgram
 CACHES_KIBIBYTES = (16, 32, 64, 128, 256)
 LINES_BYTES = (32, 64)
-PAGE_BYTES = 4096
-# Memories whose page faults are counted: powers of two and the middle between them.
-MEMORIES_KIBIBYTES = tuple(sorted({2**i for i in range(6, 17)} | {3 * 2**i for i in range(5, 15)}))
 _SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
 _ATTRIBUTED_KIBIBYTES = 64  # the cache whose misses are attributed by kind and by the code that made them
 _AROUND_KIBIBYTES = (16, 64)  # caches also simulated without write-allocate
@@ -92,8 +89,6 @@ METRICS = Metrics(
 _STUDIED_BYTES = 24  # "a very common allocation request size" (section 4.3)
 _FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
 _TIMED_RUNS = 3  # of the program without a tool, in each round: the median is its CPU time
-# Faults between these shares of all touched pages make the slope.
-_SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
 
 def identity_of(cell: Cell) -> str:
@@ -268,7 +263,7 @@ def _values(trace: Path, latencies: Path, told: AllocatorStatistics) -> dict[str
         **_of_statistics(told),
         "model_seconds": _model_seconds(simulation),
         **_of_caches(simulation.simulators),
-        **_of_pages(simulation.simulators),
+        **faults_of(simulation.simulators),
     }
     return {name: float(value) for name, value in counted.items()}
 
@@ -315,42 +310,6 @@ def _of_caches(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
 
 def _kibibytes(row: Count) -> int:
     return (row.cache_bytes or 0) // 1024
-
-
-def _of_pages(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
-    """Page faults of memories, first touches among them, and the steepness of their rise if memory is short."""
-    [pages] = [one for one in simulators if one.kind == "distances"]
-    distinct = pages.count("distinct")
-    found: dict[str, float] = {"pages": distinct}
-    for size in MEMORIES_KIBIBYTES:
-        found[f"faults_{size}"] = _faults(pages, size * 1024 // PAGE_BYTES)
-    slope = fault_slope({room: _faults(pages, room) for room in _rooms(distinct)})
-    return found if slope is None else {**found, "fault_slope": slope}
-
-
-def _faults(pages: Simulator, room: int) -> int:
-    """The faults of a memory with room for so many pages: references beyond this LRU distance, and first touches."""
-    return pages.count("cold") + sum(count for distance, count in pages.curve if distance >= room)
-
-
-def _rooms(distinct: int) -> list[int]:
-    """Sixteen memories between an eighth and seven eighths of the touched pages, evenly on a logarithmic axis."""
-    low, high = max(1.0, _SLOPE_FROM * distinct), max(1.0, _SLOPE_TO * distinct)
-    return sorted({round(low * (high / low) ** (i / 15)) for i in range(16)})
-
-
-def fault_slope(faults: Mapping[int, int]) -> float | None:
-    """The resiliency of section 4.1 as a number: −d ln(faults) / d ln(memory), by least squares; None without a spread.
-
-    2: with half the memory, four times the faults. A smaller number degrades less where memory is short.
-    """
-    points = [(math.log(room), math.log(count)) for room, count in faults.items() if count > 0]
-    if len(points) < 2:
-        return None
-    x_mean = sum(x for x, _ in points) / len(points)
-    y_mean = sum(y for _, y in points) / len(points)
-    spread = sum((x - x_mean) ** 2 for x, _ in points)
-    return -sum((x - x_mean) * (y - y_mean) for x, y in points) / spread if spread else None
 
 
 def lacking(cells: list[Cell]) -> dict[Cell, str]:

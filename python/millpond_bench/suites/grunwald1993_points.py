@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millpond_bench.experiments.experiment_data import Parameters
-from millpond_bench.programs.grunwald1993_captures import CACHES_KIBIBYTES, LINES_BYTES, MEMORIES_KIBIBYTES
+from millpond_bench.programs.grunwald1993_captures import CACHES_KIBIBYTES, LINES_BYTES
 from millpond_bench.programs.grunwald1993_predictions import SHAPES
+from millpond_bench.programs.page_faults import MEMORIES_KIBIBYTES
 from millpond_bench.runs.capture_run import Values
 from millpond_bench.tables import grunwald1993_tables as printed
 
