@@ -50,9 +50,11 @@ void exit_statistics::say_list(const char* name, std::size_t bytes, std::size_t 
 
 void exit_statistics::say(const char* name, const char* part, const classic::operation_counts& counts) noexcept {
     write_line("millpond %s%s: %" PRIu64 " allocations of %" PRIu64 " bytes in %" PRIu64 ", %" PRIu64 " frees, %" PRIu64
-               " blocks searched, %" PRIu64 " splits, %" PRIu64 " coalesces, %" PRIu64 " growths\n",
+               " blocks searched, %" PRIu64 " splits, %" PRIu64 " coalesces, %" PRIu64 " growths, %" PRIu64
+               " insertions into %" PRIu64 " nodes on %" PRIu64 " pages\n",
                name, part, counts.allocations, counts.requested_bytes, counts.block_bytes, counts.deallocations,
-               counts.searched_blocks, counts.splits, counts.coalesces, counts.growths);
+               counts.searched_blocks, counts.splits, counts.coalesces, counts.growths, counts.insertions,
+               counts.relinked_nodes, counts.relinked_pages);
 }
 
 void exit_statistics::say_arena(const char* name, const classic::operation_counts& counts,

@@ -5,6 +5,7 @@
 //   millpond quick_fit: 3 lists with free blocks, the longest of 20, 12 % of the free bytes outside the largest block
 //   millpond multipool: list of 48 bytes: 12 blocks in threads' caches, 340 behind them
 //   millpond quick_fit: 9000 allocations of 310000 bytes in 420000, 8880 frees, 1200 blocks searched, 90 splits, …
+//   (coalesces, growths, insertions into doubly linked lists, and the nodes and pages that these wrote to)
 //   millpond synthesized: in the arena 5000 of these blocks, 120000 bytes in 130000, 4990 frees, 3 chunks held
 //
 // Allocates nothing; makes one system call a line, and bypasses the program's streams.

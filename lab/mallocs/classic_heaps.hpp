@@ -5,6 +5,8 @@
 #include "lab/mallocs/bump_heap.hpp"
 #include "lab/mallocs/tagged_blocks.hpp"
 #include "millpond/classic.hpp"
+#include "millpond/core/class_map.hpp"
+#include "millpond/core/exact_spacing.hpp"
 #include "preload/heap_region.hpp"
 
 namespace millpond::mallocs::heaps {
@@ -32,6 +34,13 @@ using fibonacci_buddy = classic::fibonacci_buddy<words, Counts, region>;
 // The paper's second source of classes, bounded waste. `millpond synthesize` makes the classes from measured sizes.
 template <class Counts>
 using size_map = classic::size_map<four_an_octave<4096, 16>, words, Counts, region>;
+// The paper's sweep (section 4.4): from few classes, each of many sizes, to one for each size that malloc tells apart.
+template <class Counts>
+using size_map_3 = classic::size_map<class_map<64, 512, 4096>, words, Counts, region>;
+template <class Counts>
+using size_map_9 = classic::size_map<class_map<16, 32, 64, 128, 256, 512, 1024, 2048, 4096>, words, Counts, region>;
+template <class Counts>
+using size_map_256 = classic::size_map<exact_spacing<16, 4096>, words, Counts, region>;
 // Not in the paper: every release at once, for a whole program.
 template <class Counts>
 using monotonic = bump_heap<words, Counts, region>;

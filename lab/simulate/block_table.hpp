@@ -57,6 +57,11 @@ class block_table {
             if (entries_[i].name != 0) action(entries_[i].name - 1, entries_[i].value);
         }
     }
+    template <class Action>
+    void for_each(const Action& action) const {
+        const auto of_const = [&](uint64_t block, const Value& value) { action(block, value); };
+        const_cast<block_table&>(*this).for_each(of_const);
+    }
 
   private:
     static constexpr unsigned first_bits = 10;

@@ -61,8 +61,8 @@ bool one_of(const char*& text, const char* const (&words)[Count], Value& into) {
     return false;
 }
 
-constexpr const char* kinds[] = {"direct",  "lru",    "fifo", "random",    "distances",
-                                 "sampled", "levels", "tlb",  "attributed"};
+constexpr const char* kinds[] = {"direct",  "lru",    "fifo", "random",     "distances",
+                                 "sampled", "levels", "tlb",  "attributed", "contents"};
 constexpr const char* inclusions[] = {"inclusive", "exclusive", "independent"};
 constexpr const char* write_misses[] = {"allocate", "around"};
 constexpr const char* replacements[] = {"lru", "fifo", "random"};
@@ -151,6 +151,7 @@ const char* check(description& d) {
             d.rule = replacement::random;
             return check_shapes(d, 1);
         case simulator_kind::attributed:
+        case simulator_kind::contents:
             return check_shapes(d, 1);
         case simulator_kind::levels:
         case simulator_kind::tlb:
@@ -170,7 +171,9 @@ const char* check(description& d) {
 const char* parse(const char* text, description& into) {
     into = description();
     if (!one_of(text, kinds, into.kind) || (*text != ':' && *text != '\0'))
-        return "it begins with direct, lru, fifo, random, distances, sampled, levels, tlb or attributed, then a colon";
+        return "it begins with direct, lru, fifo, random, distances, sampled, levels, tlb, attributed or contents, "
+               "then a "
+               "colon";
     while (*text != '\0') {
         ++text;  // the colon, or a comma
         if (const char* const wrong = parse_pair(text, into)) return wrong;

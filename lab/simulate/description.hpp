@@ -11,6 +11,7 @@
 //   levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive     or exclusive, independent
 //   tlb:page=4K,entries=64/1536,ways=4/12        translation buffers; page=2M for huge pages
 //   attributed:line=64,size=32K,ways=8           misses by kind, origin and subject; replacement=lru, fifo, random
+//   contents:line=64,size=32K,ways=8             bytes held by the code that accessed them last; replacement=lru, …
 //
 // Numbers take K, M and G (1024). Parsing allocates nothing. Thread-safe.
 #pragma once
@@ -21,7 +22,18 @@
 
 namespace millpond::simulate {
 
-enum class simulator_kind : uint8_t { direct, lru, fifo, random, distances, sampled, levels, tlb, attributed };
+enum class simulator_kind : uint8_t {
+    direct,
+    lru,
+    fifo,
+    random,
+    distances,
+    sampled,
+    levels,
+    tlb,
+    attributed,
+    contents
+};
 
 struct description {
     static constexpr size_t numbers_max = 32;

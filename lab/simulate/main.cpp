@@ -78,8 +78,9 @@ void declare(program::command_line& app, command_line& line) {
     app.option("references", line.references, "read this recording or text; \"-\" is standard input")
         .value_name("REFERENCES");
     app.option("-s,--simulate", line.descriptions,
-               "add a simulator, KIND:KEY=VALUE,…; KIND is direct, lru, fifo, random, distances, sampled, levels, tlb "
-               "or attributed (default: five direct-mapped caches, 56 LRU caches, page memories of all sizes)")
+               "add a simulator, KIND:KEY=VALUE,…; KIND is direct, lru, fifo, random, distances, sampled, levels, "
+               "tlb, attributed or contents (default: five direct-mapped caches, 56 LRU caches, page memories of all "
+               "sizes)")
         .value_name("DESCRIPTION")
         .repeated()
         .one_argument();

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "lab/simulate/attributed_cache.hpp"
+#include "lab/simulate/cache_contents.hpp"
 #include "lab/simulate/description.hpp"
 #include "lab/simulate/direct_mapped_bank.hpp"
 #include "lab/simulate/hierarchy.hpp"
@@ -128,6 +129,9 @@ const char* simulation::add(const char* text) {
             break;
         case simulator_kind::attributed:
             place<attributed_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
+            break;
+        case simulator_kind::contents:
+            place<cache_contents>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
             break;
     }
     return nullptr;

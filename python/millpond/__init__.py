@@ -4,4 +4,4 @@
 Imports nothing here: `millpond trace record` becomes the recorder, and must not load libraries that it never uses.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

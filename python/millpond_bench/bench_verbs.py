@@ -116,6 +116,8 @@ class ValidateRequest:
         "without Cachegrind).", kind=count(0),
     )  # fmt: skip
     budget: float = option("--budget", "SECONDS", "Time for the whole validation.", kind=number(), default=1800.0)
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     store: Path = store_option("The store that keeps the error.", is_expert=False)
     seed: int = seed_option("Seed for the order of the rounds.")
 

@@ -99,7 +99,8 @@ def validate(request: ValidateRequest) -> int:
     json = next(iter(places(request.out, "json")), None)
     output.prove_writable(json)
     validation = validate_predictions if has_references else validate_replay
-    return int(validation(names, request.rounds, request.budget, request.store, request.seed, json))
+    choice = ClusterChoice(request.cluster, request.workers)
+    return int(validation(names, request.rounds, request.budget, request.store, request.seed, json, choice))
 
 
 def _show(grids: Sequence[dict[str, Any]], outputs: Sequence[Output]) -> None:

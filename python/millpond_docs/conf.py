@@ -37,14 +37,27 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 
-def _without_empty_headings(
+# A place where a line of code may end, as HTML: behind a scope, an underscore, a bracket or a part of a path.
+_BREAKS = re.compile(r"::|_|&lt;(?!&gt;)|[(/{,]")
+
+
+def _mended_tables(
     app: Any, page: str, template: str, context: dict[str, Any], document: Any
 ) -> None:  # Sphinx names its arguments
-    """Makes the empty corner of a table a cell: a screen reader takes a heading without text for no heading."""
+    """Makes the empty corner of a table a cell: a screen reader takes a heading without text for no heading. Code in
+    cells gets places where its lines may end.
+    """
     if "body" in context:
-        context["body"] = re.sub(r'<th class="head[^"]*">\s*(?:<p>\s*</p>\s*)?</th>', "<td></td>", context["body"])
+        body = re.sub(r'<th class="head[^"]*">\s*(?:<p>\s*</p>\s*)?</th>', "<td></td>", context["body"])
+        context["body"] = re.sub(r"<td>.*?</td>", lambda cell: _with_breaks(cell[0]), body, flags=re.DOTALL)
+
+
+def _with_breaks(cell: str) -> str:
+    return re.sub(
+        r'(<span class="pre">)([^<]*)', lambda code: code[1] + _BREAKS.sub(r"\g<0><wbr>", code[2]), cell
+    )  # fmt: skip
 
 
 def setup(app: Any) -> None:
     """Registers our part with Sphinx."""
-    app.connect("html-page-context", _without_empty_headings)
+    app.connect("html-page-context", _mended_tables)

@@ -97,6 +97,40 @@ TEST(classic_layout, deferred_coalescing_joins_after_a_failed_search) {
     EXPECT_EQ(deferred.use().used_bytes, used) << "no memory was needed";
 }
 
+// The bytes of every block, without its tags, and of the head of the list behind them.
+std::vector<std::vector<std::byte>> contents_of(
+    const first_fit<pointer_words, operation_counts, coalescing::never>& heap) {
+    std::vector<std::vector<std::byte>> found;
+    const auto keep = [&](const void* place, std::size_t bytes) {
+        const auto* const from = static_cast<const std::byte*>(place);
+        found.emplace_back(from, from + bytes);
+    };
+    heap.for_each_block([&](const void* block, std::size_t bytes, bool) { keep(block, bytes - heap.tag_bytes); });
+    keep(heap.head(0), heap.tag_bytes);
+    return found;
+}
+
+TEST(classic_layout, an_insertion_counts_the_nodes_that_it_writes) {
+    first_fit<pointer_words, operation_counts, coalescing::never> heap;
+    std::vector<void*> blocks;
+    for (int i = 0; i < 300; ++i) blocks.push_back(heap.allocate(100, 8));
+    auto random = test::random_numbers();
+    std::size_t changed = 0;
+    const operation_counts before = heap.operations();
+    for (std::size_t i = 0; i < blocks.size(); i += uniform<std::size_t>(random, 1, 9)) {
+        const auto old = contents_of(heap);
+        heap.deallocate(blocks[i]);
+        const auto now = contents_of(heap);
+        for (std::size_t place = 0; place < now.size(); ++place) changed += old[place] != now[place];
+    }
+    const operation_counts& after = heap.operations();
+    EXPECT_EQ(after.insertions - before.insertions, after.deallocations);
+    EXPECT_EQ(after.relinked_nodes - before.relinked_nodes, changed);
+    EXPECT_EQ(changed, 3 * after.deallocations) << "the rest of the last page is in the list, too";
+    EXPECT_GE(after.relinked_pages - before.relinked_pages, after.deallocations);
+    EXPECT_LE(after.relinked_pages, after.relinked_nodes);
+}
+
 TEST(classic_layout, gnu_gxx_takes_the_first_of_a_larger_list_without_a_search) {
     gnu_gxx<pointer_words, operation_counts> heap;
     std::vector<void*> blocks;

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from millpond.cells.cell import Cell, Outcome, Strategy, Workload
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 
 KILLER, SLEEPER, REFUSED = "killer", "sleeper", "refused"
 

@@ -230,10 +230,16 @@ def p0089(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """A cluster of two worker processes, which the tests of a file share."""
+def shared_cluster() -> Iterator[Cluster]:
     with open_cluster(ClusterChoice(workers=2)) as found:
         yield found
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Cluster:
+    """A cluster of two worker processes, which the tests of a file share. One that was killed has come again."""
+    shared_cluster.client.wait_for_workers(2)
+    return shared_cluster
 
 
 @pytest.fixture

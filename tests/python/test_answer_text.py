@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from millpond.advice.advice_data import Alternative, Change, Code, Option, SourceChange
 from millpond.report import cases as report_cases
 from millpond.report import terminal
-from millpond.report.answer_text import ResultFiles
+from millpond.report.answer_text import ResultFiles, TextBlock
 from millpond.report.cases import Case
 from millpond.report.text_table import table_lines
 from millpond.report.views import choice_view
@@ -99,6 +99,12 @@ def test_the_largest_advice_takes_40_lines(large: Case, width: int) -> None:
     for words in ("faster or smaller?", "Yes: ", "fastest", "jemalloc", "what we would do", "What to change",
                   "book_1.cpp:1", "What is not settled", "page:", "plan:", "JSON:", "next:"):  # fmt: skip
         assert words in said, words
+
+
+def test_items_that_do_not_fit_are_left_out_whole() -> None:
+    block = TextBlock((("Title", "bold"), ("  - one", ""), ("    goes on", ""), ("  - two", "")), 1)
+    assert [line for line, _ in block.cut(4)] == ["Title", "  - one", "    goes on", "  - two"]
+    assert [line for line, _ in block.cut(3)] == ["Title", "  3 more lines: in the page and with --verbose"]
 
 
 def test_no_name_is_broken_inside_a_word(large: Case) -> None:

@@ -51,9 +51,9 @@ def journal(outcomes: list[Outcome], experiment: str = "advise", program: tuple[
     return result
 
 
-def compared(a: Journal, b: Journal, *texts: str) -> store_changes.StoreComparison:
+def compared(a: Journal, b: Journal, *texts: str, only: str = "") -> store_changes.StoreComparison:
     sides = [cell_samples.cells_of(name, j.rows) for name, j in (("a", a), ("b", b))]
-    return store_changes.compare(*sides, [conditions.parse(t) for t in texts], known=known_metrics())
+    return store_changes.compare(*sides, [conditions.parse(t) for t in texts], only, known=known_metrics())
 
 
 def of_control(name: str) -> Cell:
@@ -141,6 +141,15 @@ def test_other_workloads_parameters_and_contenders_are_not_paired(seed: int) -> 
         compared(a, journal(rounds_of(generator, Cell(Program(("else", "x")), Control("bare"))), program=("else", "x")))
     assert other.value.status == 3
     assert "./program big.txt" in other.value.message and "else x" in other.value.message
+
+
+def test_cells_that_are_not_asked_for_are_not_listed(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    alone = rounds_of(generator, of_control("looked_up"))
+    a, b = journal([*rounds_of(generator, BARE), *alone]), journal(rounds_of(generator, BARE))
+    assert [cell.text for cell in compared(a, b).only_a] == ["looked_up"]
+    assert compared(a, b, only="bare").only_a == []
+    assert compared(b, a, only="bare").only_b == []
 
 
 def test_two_builds_of_a_program_are_paired_by_its_name(seed: int) -> None:

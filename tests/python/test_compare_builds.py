@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -133,7 +134,9 @@ def test_without_an_advice_the_command_for_one_is_shown(lab: FakeLab, program: M
     assert f"""millpond advise --store kept -- {old} 'it'"'"'s'""" in found["why_no_prediction"]
     assert all(line["intervals_meet"] is None for line in found["came_out"])
     assert Store(lab.work / "kept").load(found["run"]).documents["outcomes"] == found
-    assert "no prediction" in lab.run("compare", "--store", "kept", "--after", new, "--", old, "it's").stdout
+    said = lab.run("compare", "--store", "kept", "--after", new, "--", old, "it's").stdout
+    assert "no prediction" in said
+    assert not re.search(r"^%", said, re.MULTILINE), "a figure keeps its unit at the end of a line"
 
 
 @pytest.mark.lengthy

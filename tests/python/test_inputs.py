@@ -18,7 +18,7 @@ from millpond.advice import advise_program, inputs, merged
 from millpond.advice.advice_data import NOTHING, Advice, AnalysedProgram, Effect, Estimate, Row
 from millpond.advice.advise_options import Options
 from millpond.advice.advise_program import advise
-from millpond.advice.inputs import JudgedPlan
+from millpond.advice.inputs import JudgedPlan, OneAfterTheOther
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import AliasCounts, TraceSummary
@@ -204,7 +204,9 @@ def test_later_inputs_share_the_remaining_budget(tmp_path: Path) -> None:
         now[0] += 10.0  # less than its share: the others get the rest
         return advice()
 
-    inputs.advise_on_inputs(("p", "{}"), file, 60.0 / inputs.FIRST_SHARE, adviser, unasked, clock=lambda: now[0])
+    clock = lambda: now[0]  # noqa: E731
+    one = OneAfterTheOther(adviser, unasked, clock)
+    inputs.advise_on_inputs(("p", "{}"), file, 60.0 / inputs.FIRST_SHARE, one, clock)
     assert given_seconds == [(("p", "a"), 20.0), (("p", "b"), 25.0), (("p", "c"), 40.0)]
 
 
@@ -232,7 +234,8 @@ def test_plans_of_one_input_are_judged_on_the_others(tmp_path: Path, net: str, b
         asked.append((command[-1], [p.subsystems for p in plans.values()], seconds > 0))
         return {"book": JudgedPlan({"cpu_seconds": comparison(net, 0.9)}, 11, ["id"])}
 
-    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()
+    one = OneAfterTheOther(lambda command, _: documents[command[-1]], judge)
+    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, one).to_json()
     assert asked == [("b", [("book",)], True)]
     book = rows_of(found)["book"]
     assert (book["best"] == "multipool") == (net != "worse"), "what hurts on one input is not advised"
@@ -251,7 +254,8 @@ def test_a_plan_not_judged_on_another_input_keeps_its_warning(tmp_path: Path) ->
     def judge(*_: object) -> Mapping[str, JudgedPlan]:
         raise Failure(Status.USAGE, "no such subsystem")
 
-    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, lambda command, _: documents[command[-1]], judge).to_json()
+    one = OneAfterTheOther(lambda command, _: documents[command[-1]], judge)
+    found = inputs.advise_on_inputs(("p", "{}"), file, 60.0, one).to_json()
     assert rows_of(found)["book"]["warning"]
     assert any("no such subsystem" in note for note in found["notes"])
 
@@ -266,7 +270,7 @@ def test_a_failure_names_the_line_of_its_input(tmp_path: Path) -> None:
         return advice()
 
     with pytest.raises(Failure, match="line 3: no such program") as failed:
-        inputs.advise_on_inputs(("p", "{}"), file, 60.0, adviser, unasked)
+        inputs.advise_on_inputs(("p", "{}"), file, 60.0, OneAfterTheOther(adviser, unasked))
     assert failed.value.status == 5
 
 

@@ -131,7 +131,7 @@ def test_each_malloc_and_each_machine_has_a_column(p0089: Use) -> None:
     (one,) = merged([*found, replace(elsewhere, document="p0089")])
     matrix = pages([one])["matrix.md"]
     assert len(one.parts) == 4
-    assert "| id | statement | M1 | M2 | M3 | M4 |" in matrix and matrix.count("another machine") == 2
+    assert "| id | statement | verdicts | M1 | M2 | M3 | M4 |" in matrix and matrix.count("another machine") == 2
     headings = [line for line in pages([one])["p0089.md"].splitlines() if line.startswith("## ")]
     assert len(headings) == 4 and {heading.split(", ")[-1] for heading in headings} == {f"M{n})" for n in (1, 2, 3, 4)}
 

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from conftest import FakeLab
 from test_advise import CPU, MALLOCS, SUBSYSTEMS, advise
 
 from millpond.advice.advice_rounds import AdviceRounds
+from millpond.cells.cell import Cell, Outcome
 from millpond.rounds import schedule
+from millpond.rounds.interleaved_rounds import RoundsRequest
 
 
 @pytest.mark.lengthy
@@ -81,3 +85,23 @@ def test_candidates_without_time_are_counted(lab: FakeLab, monkeypatch: pytest.M
     monkeypatch.setattr(schedule, "choosing", lambda *_: schedule.Schedule(1, 0, 4, 6))
     notes = advise(lab, "--store=third")["notes"]
     assert any("had no time to be tried" in note for note in notes), notes
+
+
+@pytest.mark.lengthy
+def test_slow_choosing_rounds_leave_time_for_the_judgement(lab: FakeLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Past its deadline, choosing goes on to the fewest rounds that choose, however many were planned."""
+    asked: list[RoundsRequest] = []
+    run = AdviceRounds.run
+
+    def noted(rounds: AdviceRounds, cells: Sequence[Cell], request: RoundsRequest) -> list[Outcome]:
+        asked.append(request)
+        return run(rounds, cells, request)
+
+    monkeypatch.setattr(AdviceRounds, "run", noted)
+    lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.7}, mallocs=MALLOCS)
+    assert advise(lab)["choice"]["kind"] == "plan"
+    choosing = next(one for one in asked if one.stage == "choosing")
+    assert choosing.rounds == schedule.CHOOSING_ROUNDS
+    late = replace(choosing, clock=lambda: choosing.deadline)
+    assert not late.is_over(schedule.FEWEST_CHOOSING_ROUNDS - 1, 1.0)
+    assert late.is_over(schedule.FEWEST_CHOOSING_ROUNDS, 1.0)

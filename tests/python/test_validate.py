@@ -80,6 +80,24 @@ def test_a_replay_that_is_right_has_no_error(lab: FakeLab, programs: None, tmp_p
         assert summary.widens_by == pytest.approx(0.0, abs=1e-9)
 
 
+def test_parts_make_the_whole_validation(lab: FakeLab, programs: None, tmp_path: Path) -> None:
+    """Each worker of a cluster validates one program."""
+    lab.configure(events=1000)
+    whole = validated(tmp_path, (0.3, 0.2, 0.4), (3e6, 5e6, 2e6))
+    work = whole.part()
+    for name in ("one", "two"):
+        part = work.part()
+        part.run([name])
+        work.take_in(part)
+    assert replace_head(work.document()) == replace_head(whole.document())
+    rows = [[(r.contender, r.parameters, r.stage, r.metric, r.value) for r in w.journal.rows] for w in (work, whole)]
+    assert rows[0] == rows[1] and {row.run for row in work.journal.rows} == {work.journal.run}
+
+
+def replace_head(found: Validation) -> Validation:
+    return structs.replace(found, run="", time_utc="")
+
+
 def test_seconds_need_full_speed_and_bytes_the_programs_pace(lab: FakeLab, programs: None, tmp_path: Path) -> None:
     """Some mallocs purge by the clock, so bytes need the program's pace. Paced rounds share a processor: no seconds."""
     lab.configure(events=1000)

@@ -77,6 +77,20 @@ def test_every_prediction_is_a_row_with_its_error(programs: list[tuple[str, str,
     assert {number for _, _, number in programs} == {0, 1, 2}
 
 
+def test_parts_make_the_whole_validation(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
+    """Each worker of a cluster validates one program."""
+    whole = validated(tmp_path, "one", "two")
+    work = whole.part()
+    for name in ("one", "two"):
+        part = work.part()
+        part.run([name])
+        work.take_in(part)
+    here, there = (structs.replace(one.document(), run="", time_utc="") for one in (whole, work))
+    assert there == here
+    rows = [[(row.cell, row.metric, row.value) for row in one.journal.rows] for one in (whole, work)]
+    assert rows[0] == rows[1]
+
+
 @pytest.mark.lengthy
 def test_seconds_are_compared_as_ratios_and_ranks(programs: list[tuple[str, str, int]], tmp_path: Path) -> None:
     """All seconds are predicted at half of the measured ones, which leaves ratios exact."""

@@ -15,7 +15,8 @@ from cluster_recipes import FakeRecipe, cells_of
 from millpond.cells.cell import Cell, Control, Malloc, Trace
 from millpond.cluster import worker_station
 from millpond.cluster.shipment import CHUNK_BYTES, SENT_BYTES_MAX, Shipment, ShippedFile, digest_of
-from millpond.cluster.worker_station import StationGone, Workplace
+from millpond.cluster.worker_station import StationGone
+from millpond.cluster.workplace import Workplace
 from millpond.system import native
 from millpond.system.errors import Failure, Status
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import repository
 
+from millpond.doctor.examination import NATIVE
+
 PACKAGES = Path("scripts/packages")
 
 
@@ -88,6 +90,12 @@ def test_an_unknown_purpose_is_a_usage_error(machine: Machine) -> None:
     machine.installed(set())
     done = machine.setup("everything", root=False)
     assert (done.returncode, done.stderr) == (2, "millpond: no such purpose: everything\n")
+
+
+def test_the_demo_builds_the_programs_of_an_advice() -> None:
+    """A reader of the tutorial has only what `make demo` built."""
+    (names,) = re.findall(r"millpond-\{([a-z,]+)\}", repository.text(Path("scripts/build")))
+    assert set(NATIVE) <= {f"millpond-{name}" for name in names.split(",")}
 
 
 def test_the_demo_installs_no_checker_and_no_browser() -> None:

@@ -117,3 +117,7 @@ def test_version_has_one_number() -> None:
     assert found, "CMakeLists.txt states no version"
     literal = re.search(r'__version__ = "([^"]+)"', repository.text(Path("python/millpond/__init__.py")))
     assert literal is None or literal[1] == found[1], "python/millpond/__init__.py states another version"
+    changes = re.findall(r"^## \[([^]]+)\](.*)$", repository.text(Path("CHANGELOG.md")), re.MULTILINE)
+    assert changes[0] == ("Unreleased", "")
+    assert changes[1][0] == found[1], "CHANGELOG.md begins with another release"
+    assert all(re.fullmatch(r" - \d{4}-\d\d-\d\d", date) for _, date in changes[1:])

@@ -5,6 +5,7 @@
 //   search    the number of free blocks looked at: 0 │ 1 │ 2, 3 │ 4 … 7 │ …   a bin for each power of two
 //   split     a block was cut in two               coalesce   two neighbours became one
 //   grow      memory was taken from the region
+//   insert    a free block entered a doubly linked list: its links and those of its neighbours there were written
 //
 // A free that gives only the address does not tell the size requested. The bytes requested for live blocks are known
 // only if all frees are sized: a caller that records sizes, as a replay of a trace does, passes them with the block.
@@ -37,6 +38,9 @@ struct operation_counts {
     std::uint64_t splits = 0;
     std::uint64_t coalesces = 0;
     std::uint64_t growths = 0;
+    std::uint64_t insertions = 0;
+    std::uint64_t relinked_nodes = 0;         // blocks and heads of lists whose links these insertions wrote
+    std::uint64_t relinked_pages = 0;         // of 4 KiB, that these lay on, added up over the insertions
     std::uint64_t live_requested_bytes = 0;   // minus the bytes of sized frees
     std::uint64_t unsized_deallocations = 0;  // since the last reset
     std::array<std::uint64_t, bins> searches{};
@@ -59,6 +63,14 @@ struct operation_counts {
     void note_split() noexcept { ++splits; }
     void note_coalesce() noexcept { ++coalesces; }
     void note_growth() noexcept { ++growths; }
+    // `before`, `after`: the neighbours in the list, the same if it was empty. A page is counted once an insertion.
+    void note_insertion(const void* before, const void* node, const void* after) noexcept {
+        const auto page_of = [](const void* place) { return reinterpret_cast<std::uintptr_t>(place) / 4096; };
+        const std::uintptr_t first = page_of(before), own = page_of(node), last = page_of(after);
+        ++insertions;
+        relinked_nodes += before == after ? 2 : 3;
+        relinked_pages += 1U + (own != first) + (last != first && last != own);
+    }
 
     // Effects: adds the operations of another part of the same heap. One part may count a block, another part its free.
     operation_counts& operator+=(const operation_counts& other) noexcept {
@@ -70,6 +82,9 @@ struct operation_counts {
                                       &operation_counts::splits,
                                       &operation_counts::coalesces,
                                       &operation_counts::growths,
+                                      &operation_counts::insertions,
+                                      &operation_counts::relinked_nodes,
+                                      &operation_counts::relinked_pages,
                                       &operation_counts::live_requested_bytes,
                                       &operation_counts::unsized_deallocations};
         for (const auto counter : counters) this->*counter += other.*counter;
@@ -94,6 +109,7 @@ struct uncounted {
     constexpr void note_split() noexcept {}
     constexpr void note_coalesce() noexcept {}
     constexpr void note_growth() noexcept {}
+    constexpr void note_insertion(const void*, const void*, const void*) noexcept {}
 };
 
 }  // namespace millpond::inline MILLPOND_ABI::classic

@@ -90,14 +90,16 @@ def _choosing_rounds(candidates: _Candidates, rounds: AdviceRounds) -> list[Outc
     if steps.chosen is None:
         counts = (plural(len(candidates.plans), "candidate"), plural(len(candidates.mallocs), "malloc"))
         say(f"choosing among {' and '.join(counts)}")
-    # Runs are often faster than expected: run more rounds than planned if the judgement still has its time.
+    # Runs are often faster than expected: run more rounds than planned if the judgement still has its time. If they are
+    # slower, as when other work begins meanwhile, the judgement keeps its time, and a few rounds have to do.
+    least = min(spending.choosing_rounds, schedule.FEWEST_CHOOSING_ROUNDS)
     judgement = schedule.seconds_of_judgement(rounds.run_seconds, spending.judged, spending.verdict_rounds)
     started = time.monotonic()
     request = RoundsRequest(
         stage="choosing",
         rounds=steps.choosing_rounds or schedule.CHOOSING_ROUNDS,
         deadline=rounds.deadline - judgement,
-        at_least=steps.choosing_rounds or spending.choosing_rounds,
+        at_least=steps.choosing_rounds or least,
         seed=rounds.seed,
         warm_up=False,
     )

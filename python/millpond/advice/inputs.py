@@ -24,16 +24,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from millpond.advice import merged
 from millpond.advice.advice_data import NOTHING, Advice, Row
+from millpond.advice.advise_options import Options
 from millpond.advice.document import saved_by
 from millpond.advice.effects import METRICS_COMPARED, compare_net, control_cell, plan_cell, saves_memory, saves_time
 from millpond.cells.plans import Plan, of_file
 from millpond.rounds.interleaved_rounds import RoundsRequest, run_rounds
-from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond.rounds.trial_rounds import Laboratory, time_limit
 from millpond.statistics.order_statistics import Comparison, judge_family
@@ -83,6 +84,64 @@ class Input:
     @property
     def text(self) -> str:
         return shlex.join(self.arguments)
+
+
+@dataclass(frozen=True)
+class InputCommand:
+    """The program's command line for one input, and the input's number, from 1."""
+
+    number: int
+    given: Input
+    words: tuple[str, ...]
+
+
+class InputAdviser(Protocol):
+    """Advises on inputs and judges plans on them, in the order given or at the same time."""
+
+    def advise(self, commands: Sequence[InputCommand], seconds: float) -> list[Advice | Failure]:
+        """Returns the advice on each input, or its failure, in their order; ends with the first failure."""
+
+    def judge(
+        self, questions: Sequence[tuple[InputCommand, Mapping[str, Plan]]], seconds: float
+    ) -> list[Mapping[str, JudgedPlan] | Failure]:
+        """Returns for each input the results of its plans, or its failure, in their order."""
+
+
+@dataclass(frozen=True)
+class OneAfterTheOther:
+    """An `InputAdviser` of one machine: each input has its share of the time that is left."""
+
+    advise_one: Adviser
+    judge_one: Judge
+    clock: Callable[[], float] = time.monotonic
+
+    def advise(self, commands: Sequence[InputCommand], seconds: float) -> list[Advice | Failure]:
+        end, found = self.clock() + seconds, list[Advice | Failure]()
+        with _same_standard_input() as again:
+            for at, command in enumerate(commands):
+                say(f"input {command.number} of {len(commands)}: {command.given.text}")
+                again()
+                share = max(0.0, end - self.clock()) / (len(commands) - at)
+                try:
+                    found.append(self.advise_one(command.words, share))
+                except Failure as failure:
+                    return [*found, failure]
+        return found
+
+    def judge(
+        self, questions: Sequence[tuple[InputCommand, Mapping[str, Plan]]], seconds: float
+    ) -> list[Mapping[str, JudgedPlan] | Failure]:
+        end, found = self.clock() + seconds, list[Mapping[str, JudgedPlan] | Failure]()
+        with _same_standard_input() as again:
+            for at, (command, plans) in enumerate(questions):
+                say(f"judging {plural(len(plans), 'plan')} of other inputs on input {command.number}")
+                again()
+                share = max(0.0, end - self.clock()) / (len(questions) - at)
+                try:
+                    found.append(self.judge_one(command.words, plans, share))
+                except Failure as failure:
+                    found.append(failure)
+        return found
 
 
 def read_inputs(path: Path) -> list[Input]:
@@ -137,50 +196,47 @@ def command_of(program: Sequence[str], given: Input) -> tuple[str, ...]:
     return tuple(result)
 
 
+def commands_on(program: Sequence[str], path: Path) -> list[InputCommand]:
+    """Returns the command line of each input of a file. Failure: as `read_inputs` and `command_of`."""
+    return [InputCommand(n, given, command_of(program, given)) for n, given in enumerate(read_inputs(path), 1)]
+
+
 def advise_on_inputs(
     program: tuple[str, ...],
     path: Path,
     budget_seconds: float,
-    advise: Adviser,
-    judge: Judge,
+    adviser: InputAdviser,
     clock: Callable[[], float] = time.monotonic,
 ) -> Advice:
-    """Returns the advice for all inputs of `path` together. Each input has its share of the remaining time. A Failure
-    names its line.
-    """
-    inputs = read_inputs(path)
-    commands = [command_of(program, given) for given in inputs]
+    """Returns the advice for all inputs of `path` together. A Failure names its line."""
+    commands = commands_on(program, path)
     begin = clock()
-    first = begin + budget_seconds * (FIRST_SHARE if len(inputs) > 1 else 1.0)
     advices = []
-    with _same_standard_input() as again:
-        for number, (given, command) in enumerate(zip(inputs, commands, strict=True)):
-            say(f"input {number + 1} of {len(inputs)}: {given.text}")
-            again()
-            share = max(0.0, first - clock()) / (len(inputs) - number)
-            try:
-                advices.append(advise(command, share))
-            except Failure as failure:
-                raise Failure(failure.status, f"{path}, line {given.line}: {failure.message}") from failure
-        questions = merged.open_questions(advices)
-        for number, (index, asked) in enumerate(sorted(questions.items())):
-            say(f"judging {plural(len(asked), 'plan')} of other inputs on input {index + 1}")
-            again()
-            share = max(0.0, begin + budget_seconds - clock()) / (len(questions) - number)
-            advices[index] = _settle(advices[index], asked, commands[index], share, judge)
-    return merged.merge(program, [(given.line, given.arguments) for given in inputs], advices)
+    answers = adviser.advise(commands, budget_seconds * (FIRST_SHARE if len(commands) > 1 else 1.0))
+    for command, found in zip(commands, answers, strict=False):  # the first failure is the last answer
+        if isinstance(found, Failure):
+            raise Failure(found.status, f"{path}, line {command.given.line}: {found.message}") from found
+        advices.append(found)
+    questions = sorted(merged.open_questions(advices).items())
+    plans = [(commands[index], _plans(asked)) for index, asked in questions]
+    results = adviser.judge(plans, max(0.0, begin + budget_seconds - clock())) if plans else []
+    for (index, asked), (_, own), judged in zip(questions, plans, results, strict=True):
+        advices[index] = _settle(advices[index], asked, own, judged)
+    return merged.merge(program, [(c.given.line, c.given.arguments) for c in commands], advices)
+
+
+def _plans(asked: Mapping[str, tuple[int, Row]]) -> dict[str, Plan]:
+    """Returns the plans that are to be judged, by subsystem, each named after the input on which it paid."""
+    return {name: of_file(row.plan, f"input {where + 1}, {name}") for name, (where, row) in asked.items() if row.plan}
 
 
 def _settle(
-    advice: Advice, asked: Mapping[str, tuple[int, Row]], command: tuple[str, ...], seconds: float, judge: Judge
-) -> Advice:
-    """Returns the advice on one input with the rows of `asked` updated by fresh rounds; unchanged if that fails."""
-    plans = {name: of_file(row.plan, f"input {where + 1}, {name}") for name, (where, row) in asked.items() if row.plan}
-    try:
-        judged = judge(command, plans, seconds)
-    except Failure as failure:
-        notes = (*advice.notes, f"plans of other inputs were not judged: {failure.message}")
-        return replace(advice, notes=notes)
+    advice: Advice, asked: Mapping[str, tuple[int, Row]], plans: Mapping[str, Plan],
+    judged: Mapping[str, JudgedPlan] | Failure,
+) -> Advice:  # fmt: skip
+    """Returns the advice on one input with the rows of `asked` updated by fresh rounds; with a note without any."""
+    if isinstance(judged, Failure):
+        return replace(advice, notes=(*advice.notes, f"plans of other inputs were not judged: {judged.message}"))
     rows = []
     for row in advice.subsystems:
         if row.name in judged:
@@ -192,7 +248,9 @@ def _settle(
 
 @contextmanager
 def _same_standard_input() -> Iterator[Callable[[], None]]:
-    """Gives a file on standard input to every program from its current position; gives a stream to none of them."""
+    """Gives a file on standard input to every program from its current position, which it has again in the end; gives a
+    stream to none of them.
+    """
     try:
         regular = stat.S_ISREG(os.fstat(_STDIN).st_mode)
         place = os.lseek(_STDIN, 0, os.SEEK_CUR) if regular else 0
@@ -200,7 +258,10 @@ def _same_standard_input() -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     if regular:
-        yield lambda: _rewind(place)
+        try:
+            yield lambda: _rewind(place)
+        finally:
+            _rewind(place)
         return
     saved, nothing = os.dup(_STDIN), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, _STDIN)
@@ -216,17 +277,16 @@ def _rewind(place: int) -> None:
     os.lseek(_STDIN, place, os.SEEK_SET)
 
 
-def judge_again(
-    program: tuple[str, ...], plans: Mapping[str, Plan], seconds: float, store: Store, seed: int,
-    preparation: Preparation = NO_PREPARATION,
-) -> dict[str, JudgedPlan]:  # fmt: skip
-    """Judges each plan on this input; returns results by the given names, or nothing if not even one round fits.
+def judge_again(program: tuple[str, ...], plans: Mapping[str, Plan], options: Options) -> dict[str, JudgedPlan]:
+    """Judges each plan on this input within the budget of `options`; returns results by the given names, or nothing if
+    not even one round fits.
 
     The rounds are kept as a run of their own. Failure if the program cannot be run, or lacks a plan's subsystem.
     """
-    deadline = time.monotonic() + seconds
+    seed = options.seed
+    deadline = time.monotonic() + (options.budget_seconds or 0.0)
     with temporary_folder() as folder:
-        laboratory = Laboratory(folder, program, StandardInput(folder), seed, preparation)
+        laboratory = Laboratory(folder, program, StandardInput(folder), seed, options.preparation)
         started = time.monotonic()
         bare = laboratory.run_bare(control_cell(program, "bare"))
         laboratory.expected = (bare.exit_status, bare.signal)
@@ -244,7 +304,7 @@ def judge_again(
         )
     journal = Journal("advise", program, seed=seed)
     journal.add_outcomes(outcomes)
-    store.write(journal)
+    Store(options.store).write(journal)
     compared: dict[str, dict[str, Comparison]] = {name: {} for name in plans}
     for metric in METRICS_COMPARED:
         family = {n: c for n, p in plans.items() if (c := compare_net(outcomes, program, p, metric)) is not None}

@@ -29,7 +29,7 @@ from millpond.system.wording import percent_text, plural
 
 CACHE = "attributed:line=64,size=32K,ways=8"  # the same as in the characterisation of a captured run
 PLAN, MALLOC = "plan", "malloc"
-_PROBE = "millpond-probe"
+PROBE = "millpond-probe"
 _MISSES = ("cold", "capacity", "conflict")
 # Layouts cannot follow calls of functions or owners.
 _PLAYED_SCOPE = "phase"
@@ -125,7 +125,7 @@ class LayoutPredictor:
     def _latencies(self) -> list[str]:
         path = self.folder / "probe.json"
         try:
-            native.require(_PROBE, ["--json", str(path)])
+            native.require(PROBE, ["--json", str(path)])
         except Failure as failure:
             self.notes.append(f"only misses are predicted, no seconds: {failure.message}")
             return []

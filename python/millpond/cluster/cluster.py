@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 RESOURCE = "measure"
 _CONNECT_SECONDS = 10.0
 _FIRST_WORKER_SECONDS = 30.0
+_NEVER = "365 days"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ class ClusterChoice:
         return bool(self.address or self.workers)
 
 
+NO_CLUSTER = ClusterChoice()
+
+
 @dataclass
 class Cluster:
     """A connected cluster: its client, and of each worker by its address its facts, its noise if that was measured (the
@@ -59,6 +63,7 @@ class Cluster:
     facts: dict[str, WorkerFacts] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     noise: dict[str, float] = field(default_factory=dict)
+    _is_local: bool = False
     _announcing: set[str] = field(default_factory=set)
     _places: dict[str, list[str | None]] = field(default_factory=dict)  # the workers of each machine, by their share
     _environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -178,6 +183,8 @@ class Cluster:
                 has = f"it has Millpond {found}" if found else "Millpond is not installed there"
                 self.leave_out(address, f"{has}, and this is {__version__}: `pip install millpond[cluster]`")
                 return
+            if self._is_local:
+                self.call(address, worker_station.leave_interrupts)
             facts: WorkerFacts = self.call(address, worker_station.examine)
         except OSError:
             return  # it has just gone
@@ -210,7 +217,7 @@ def open_cluster(choice: ClusterChoice) -> Iterator[Cluster]:
         )
     environment = dict(os.environ)
     with _client(choice) as client:
-        cluster = Cluster(client, _environment=environment)
+        cluster = Cluster(client, _environment=environment, _is_local=not choice.address)
         deadline = time.monotonic() + _FIRST_WORKER_SECONDS
         while not cluster.refresh():  # workers may be starting
             if cluster.left_out or time.monotonic() > deadline:
@@ -241,6 +248,7 @@ def _no_worker(left_out: dict[str, str]) -> str:
 
 @contextmanager
 def _client(choice: ClusterChoice) -> Iterator[Client]:
+    import dask.config
     from distributed import Client, LocalCluster
 
     # What matters is said by us, in one line; Dask's loggers print stacks when a scheduler dies.
@@ -260,9 +268,11 @@ def _client(choice: ClusterChoice) -> Iterator[Client]:
             client.close(timeout=_CONNECT_SECONDS)
         return
     with (
+        # A local cluster closes a nanny for good whose worker was lost some seconds ago and is starting again.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": _NEVER}),
         LocalCluster(
             n_workers=choice.workers, threads_per_worker=1, processes=True, host="127.0.0.1", resources={RESOURCE: 1},
-            dashboard_address="127.0.0.1:0" if find_spec("bokeh") else None, silence_logs=50,
+            dashboard_address="127.0.0.1:0", silence_logs=50,
         ) as local,
         Client(local, set_as_default=False) as client,
     ):  # fmt: skip

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from msgspec import structs
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.rounds.layouts import (
     CAPTURE,
     LAYOUT,
@@ -20,7 +21,7 @@ from millpond.rounds.layouts import (
     RECORDED,
     SIMULATE,
     Layout,
-    simulate_layout,
+    LayoutSimulator,
     simulate_recording,
 )
 from millpond.rounds.simulation_data import Simulation
@@ -35,7 +36,7 @@ def simulate_on_cluster(
     libraries = [layout.library for layout in layouts if layout.library is not None]
     shipment = Shipment.of((LAYOUT, PLAYER, CAPTURE, SIMULATE), [recording, *plans, *libraries], with_libraries=True)
     with ClusterExecutor(cluster, shipment) as executor:
-        whole = executor.submit(_recorded, str(recording.absolute()), list(options))
+        whole = executor.submit(_as_recorded, str(recording.absolute()), list(options))
         calls = [executor.submit(_on_layout, str(recording.absolute()), layout, list(options)) for layout in layouts]
         found = [
             (RECORDED, whole.result()),
@@ -63,12 +64,23 @@ def _recorded(place: Workplace, recording: str, options: list[str]) -> Simulatio
         return simulate_recording(place.located(recording), options, folder)
 
 
+def _as_recorded(place: Workplace, recording: str, options: list[str]) -> Simulation:
+    return _simulator(place, recording, options).recorded()
+
+
 def _on_layout(place: Workplace, recording: str, layout: Layout, options: list[str]) -> Simulation:
     library = place.located(layout.library) if layout.library is not None else None
     pools = tuple(str(place.located(word)) if Path(word).is_file() else word for word in layout.pools)
-    # The player counts with the program, and longer paths take more instructions: paths as long as on one machine.
-    with temporary_folder() as folder:
-        script = folder / "script_0"
-        script.mkdir()
-        here = replace(layout, library=library, pools=pools)
-        return simulate_layout(place.located(recording), here, options, script)
+    return _simulator(place, recording, options).on(replace(layout, library=library, pools=pools))
+
+
+def _simulator(place: Workplace, recording: str, options: list[str]) -> LayoutSimulator:
+    """The simulator of this worker, which all layouts share: it writes the script once.
+
+    The player counts with the program, and longer paths take more instructions: paths as long as on one machine.
+    """
+
+    def make(until: ExitStack) -> LayoutSimulator:
+        return LayoutSimulator(place.located(recording), options, until.enter_context(temporary_folder()))
+
+    return place.once((recording, *options), make)

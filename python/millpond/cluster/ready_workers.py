@@ -15,7 +15,7 @@ from statistics import median
 from millpond.cluster import worker_station
 from millpond.cluster.cluster import Cluster, percent
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import RunnerRecipe
+from millpond.cluster.workplace import RunnerRecipe
 from millpond.doctor.examination import PROBE
 from millpond.rounds.trial_rounds import TRIAL
 from millpond.system.errors import Failure, Status

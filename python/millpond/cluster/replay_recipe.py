@@ -8,7 +8,7 @@ from pathlib import Path
 
 from millpond.cells.cell import Cell
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.rounds.replay_rounds import REPLAY, ReplayRunner
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.rounds.recording import CHARACTERISE
 from millpond.system.errors import Failure, Status
 

@@ -14,18 +14,21 @@ import os
 import platform
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from millpond import __version__
-from millpond.cells.cell import Cell, Malloc, Outcome, Trace
+from millpond.cells.cell import Cell, Outcome
 from millpond.cluster.shipment import Shipment, ShippedFile, digest_of
+from millpond.cluster.workplace import RunnerRecipe, Workplace
 from millpond.doctor.examination import noise_facts
 from millpond.rounds.interleaved_rounds import Runner, Silence
 from millpond.system import native
@@ -38,40 +41,6 @@ _PATIENCE_SECONDS = 30
 _HASH_SEED_OF_DASK = "6640"  # which a nanny sets unless the user has
 # What the loader prints if a program was linked with libraries that this machine lacks, or newer ones.
 _UNLOADABLE = re.compile(r"error while loading shared libraries.*|version `\S+' not found.*")
-
-
-@dataclass(frozen=True)
-class Workplace:
-    """The place where a runner works: a folder of its own, and the shipped files, by their paths on the conductor."""
-
-    folder: Path
-    places: dict[str, Path]
-
-    def located(self, path: Path | str) -> Path:
-        """The path here of a file of the conductor; the same path if it was not shipped."""
-        return self.places.get(str(Path(path).absolute()), Path(path))
-
-    def located_cell(self, cell: Cell) -> Cell:
-        """The cell with the paths here of its trace and its malloc library."""
-        if isinstance(cell.subject, Trace):
-            cell = replace(cell, subject=Trace(str(self.located(cell.subject.path))))
-        malloc = cell.contender
-        if isinstance(malloc, Malloc) and malloc.path is not None:
-            cell = replace(cell, contender=replace(malloc, path=self.located(malloc.path)))
-        return cell
-
-
-class RunnerRecipe(Protocol):
-    """Makes a runner on the machine that uses it. A frozen value that travels by pickle."""
-
-    def shipment(self) -> Shipment:
-        """The files that the runner needs. Called on the conductor only."""
-
-    def limit_seconds(self, cell: Cell) -> float:
-        """The time after which a round of the cell is taken for hung, and its worker is ended."""
-
-    def runner(self, place: Workplace) -> Runner:
-        """The runner. Failure if this machine cannot run it."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +70,7 @@ class _Station:
     runner: Runner | None = None
     processors: tuple[int, ...] = ()
     warm: set[Cell] = field(default_factory=set)
+    one_call: threading.Lock = field(default_factory=threading.Lock)
     has_left: bool = False
 
 
@@ -120,6 +90,14 @@ def examine() -> WorkerFacts:
     return WorkerFacts(
         f"{socket.gethostname()} {boot}", this_machine(), __version__, platform.python_version(), processors
     )
+
+
+def leave_interrupts() -> None:
+    """Leaves Ctrl-C to the conductor, which has the same terminal: it ends this worker with the run.
+
+    With a handler, and not by ignoring the signal, which every program that is started would inherit.
+    """
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def lacking(session: str, shipment: Shipment) -> list[str]:
@@ -272,8 +250,12 @@ Result = TypeVar("Result")
 
 
 def call(session: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Calls `function(place, *arguments)`, where `place` is the Workplace here."""
-    return function(_station(session).place, *arguments)
+    """Calls `function(place, *arguments)`, where `place` is the Workplace here: one call at a time, even if the worker
+    has several threads.
+    """
+    station = _station(session)
+    with station.one_call, _pinned(station):
+        return function(station.place, *arguments)
 
 
 @contextmanager
@@ -311,6 +293,8 @@ def leave(session: str) -> None:
     if station is not None:
         station.has_left = True
         native.kill_descendants()
+        if station.place is not None:
+            station.place.ends.close()
         os.environ.clear()
         os.environ.update(station.usual_environment)
         shutil.rmtree(station.folder, ignore_errors=True)

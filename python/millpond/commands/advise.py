@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+import time
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from millpond.advice import advise_program, code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advise_options import Options, Preference
-from millpond.advice.inputs import JudgedPlan, advise_on_inputs, judge_again
-from millpond.cells.plans import Plan, of_file
+from millpond.advice.cluster_inputs import inputs_on_cluster
+from millpond.advice.inputs import InputAdviser, OneAfterTheOther, advise_on_inputs, commands_on, judge_again
+from millpond.cells.plans import of_file
+from millpond.cluster.cluster import ClusterChoice, opened
 from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds import schedule
 from millpond.rounds.fleet_data import Fleet, read_fleet
@@ -37,6 +41,8 @@ def advise(request: AdviseRequest) -> None:
         raise Failure(
             Status.USAGE, "--continue works with one command line: give the command line of one input, without --inputs"
         )
+    if (request.cluster or request.workers) and request.inputs is None:
+        raise Failure(Status.USAGE, "--cluster and --workers are for several inputs: add --inputs FILE")
     advice = _advice_of(request, None if request.fleet is None else read_fleet(request.fleet))
     store = Store(request.store)
     if request.inputs is not None:  # stored under the last input's run, which completed it
@@ -70,32 +76,32 @@ def _print(request: AdviseRequest, advice: Advice, store: Store, page: Path | No
 
 def _advice_of(request: AdviseRequest, fleet: Fleet | None) -> Advice:
     """The advice on the program, on one input or on several."""
-    preparation = Preparation(request.prepare, request.cwd_copy)
-
-    def within(words: tuple[str, ...], seconds: float | None) -> Advice:
-        return advise_program.advise(
-            words,
-            Options(
-                budget_seconds=seconds,
-                process=request.process,
-                store=request.store,
-                seed=request.seed,
-                preparation=preparation,
-                trace_bytes=request.max_trace,
-                references="references" in request.extras,
-                prefer=Preference(request.prefer),
-                goes_on=request.goes_on,
-                fleet=fleet,
-            ),
-        )
-
-    def again(words: tuple[str, ...], plans: Mapping[str, Plan], seconds: float) -> Mapping[str, JudgedPlan]:
-        return judge_again(words, plans, seconds, Store(request.store), request.seed, preparation)
-
+    options = Options(
+        budget_seconds=request.budget,
+        process=request.process,
+        store=request.store,
+        seed=request.seed,
+        preparation=Preparation(request.prepare, request.cwd_copy),
+        trace_bytes=request.max_trace,
+        references="references" in request.extras,
+        prefer=Preference(request.prefer),
+        goes_on=request.goes_on,
+        fleet=fleet,
+    )
     if request.inputs is None:
-        return within(request.program, request.budget)
+        return advise_program.advise(request.program, options)
     seconds = schedule.BUDGET_MOST_SECONDS if request.budget is None else request.budget
-    return advise_on_inputs(request.program, request.inputs, seconds, within, again)
+    started = time.monotonic()
+    with opened(ClusterChoice(request.cluster, request.workers)) as cluster, ExitStack() as stack:
+        adviser: InputAdviser = OneAfterTheOther(
+            lambda words, given: advise_program.advise(words, replace(options, budget_seconds=given)),
+            lambda words, plans, given: judge_again(words, plans, replace(options, budget_seconds=given)),
+        )
+        if cluster is not None:
+            commands_on(request.program, request.inputs)  # fails before the workers are examined
+            adviser = stack.enter_context(inputs_on_cluster(cluster, request.program[0], options))
+        left = max(0.0, seconds - (time.monotonic() - started))  # workers take time to start
+        return advise_on_inputs(request.program, request.inputs, left, adviser)
 
 
 def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> Path | None:

@@ -22,6 +22,7 @@ from millpond.report.comparison.builds import BuildComparisonRequest, command_af
 from millpond.report.comparison.cell_samples import Cells, cells_of
 from millpond.report.comparison.store_changes import StoreComparison
 from millpond.report.comparison.store_changes import compare as compare_cells
+from millpond.report.views.short_text import wrapped
 from millpond.rounds.preparation import Preparation
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
@@ -179,7 +180,7 @@ def print_builds(builds: Builds, out: Console) -> None:
     """Prints the sentences first, then both metrics: predicted and measured."""
     found = PredictionOutcome.of(builds)
     for line in found.lines:
-        out.print(Text(line.sentence), style="bold")
+        out.print(Text("\n".join(wrapped(line.sentence, out.width))), style="bold")
     out.print(Text(f"Output: {builds.output.words}."), style=None if builds.output.same else "yellow")
     if builds.prediction is None:
         out.print(Text(f"! no prediction: {builds.why_no_prediction}"), style="yellow")

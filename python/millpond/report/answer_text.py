@@ -27,6 +27,7 @@ _WHOLE_CHANGES_AT_MOST = 2
 _RATIO = 32  # columns of `-18.7 % (-19.4 % to -15.9 %)`
 _PLACE_AT_MOST = 34
 _NOT_LISTED = "in the page and with --verbose"
+_CONTINUED = "    "  # how a further line of an item begins
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,15 @@ class TextBlock:
     what: str = "lines"
 
     def cut(self, number: int) -> tuple[Line, ...]:
-        """Returns the block with `number` lines; the last one counts those that are given up."""
+        """Returns the block with at most `number` lines, without half an item; the last one counts those that are given
+        up.
+        """
         if number >= len(self.lines):
             return self.lines
-        more = f"  {len(self.lines) - number + 1} more {self.what}: {_NOT_LISTED}"
-        return (*self.lines[: number - 1], (more, "dim"))
+        kept = number - 1
+        while kept > 1 and self.lines[kept][0].startswith(_CONTINUED):
+            kept -= 1
+        return (*self.lines[:kept], (f"  {len(self.lines) - kept} more {self.what}: {_NOT_LISTED}", "dim"))
 
 
 def _block(title: str, lines: Sequence[str], least: int, what: str = "lines", style: str = "") -> TextBlock:

@@ -36,7 +36,7 @@ _HEIGHT = 380  # pixels of a figure
 _DASHES = {DIRECT: 0, "2 ways": 1, FULLY: 2, "8 ways": 3}
 # The curves that are visible at first, with those that were asked for: more would hide one another.
 _AT_FIRST = {DIRECT, "2 ways", "8 ways", FULLY}
-_NO_CURVES = ("levels", "tlb", "attributed", "sampled")
+_NO_CURVES = ("levels", "tlb", "attributed", "contents", "sampled")
 _ROWS_AT_MOST = 80
 
 

@@ -111,34 +111,47 @@ def write_script(recording: Path, folder: Path, pools: Sequence[str] = ()) -> Sc
     return Script(path, host, folder)
 
 
+class LayoutSimulator:
+    """Simulates a recording as it was recorded, and on other allocators. Not thread-safe.
+
+    `options`: of millpond-simulate. `folder`: for the scripts, which layouts with the same pools share. A layout costs
+    a run of the player and a pass over the recording; its played recording is removed at once.
+    """
+
+    def __init__(self, recording: Path, options: Sequence[str], folder: Path) -> None:
+        self._recording = recording
+        self._options = list(options)
+        self._folder = folder
+        self._scripts: dict[tuple[str, ...], Script] = {}
+
+    def recorded(self) -> Simulation:
+        """The simulation of the recording itself."""
+        say("simulating the recording")
+        return simulate_recording(self._recording, self._options, self._folder)
+
+    def on(self, layout: Layout) -> Simulation:
+        """The simulation of the program on the layout's allocator. Failure: as `write_script`, or of the player."""
+        played = self._script(layout.pools).play(layout)
+        say(f"simulating {layout.name}")
+        found = simulate_recording(self._recording, [*self._options, "--played", str(played)], self._folder)
+        played.unlink()
+        return found
+
+    def _script(self, pools: tuple[str, ...]) -> Script:
+        if pools not in self._scripts:
+            place = self._folder / f"script_{len(self._scripts)}"
+            place.mkdir()
+            accepted = [word for word in self._options if word == _DAMAGED]
+            self._scripts[pools] = write_script(self._recording, place, [*pools, *accepted])
+        return self._scripts[pools]
+
+
 def simulate_layouts(
     recording: Path, layouts: Sequence[Layout], options: Sequence[str], folder: Path
 ) -> list[tuple[str, Simulation]]:
-    """The simulation of the recording itself, then of each layout. `options`: of millpond-simulate.
-
-    Each layout costs a run of the player and a pass over the recording; its played recording is removed at once.
-    """
-    say("simulating the recording")
-    found = [(RECORDED, simulate_recording(recording, options, folder))]
-    scripts: dict[tuple[str, ...], Script] = {}
-    for layout in layouts:
-        if layout.pools not in scripts:
-            place = folder / f"script_{len(scripts)}"
-            place.mkdir()
-            accepted = [word for word in options if word == _DAMAGED]
-            scripts[layout.pools] = write_script(recording, place, [*layout.pools, *accepted])
-        played = scripts[layout.pools].play(layout)
-        say(f"simulating {layout.name}")
-        found.append((layout.name, simulate_recording(recording, [*options, "--played", str(played)], folder)))
-        played.unlink()
-    return found
-
-
-def simulate_layout(recording: Path, layout: Layout, options: Sequence[str], folder: Path) -> Simulation:
-    """The simulation of one layout, with a script of its own, in `folder`."""
-    accepted = [word for word in options if word == _DAMAGED]
-    played = write_script(recording, folder, [*layout.pools, *accepted]).play(layout)
-    return simulate_recording(recording, [*options, "--played", str(played)], folder)
+    """The simulation of the recording itself, then of each layout, by a `LayoutSimulator`."""
+    simulator = LayoutSimulator(recording, options, folder)
+    return [(RECORDED, simulator.recorded()), *((layout.name, simulator.on(layout)) for layout in layouts)]
 
 
 def simulate_recording(recording: Path, options: Sequence[str], folder: Path) -> Simulation:

@@ -268,6 +268,11 @@ class Journal:
         self.rows.append(row)
         return row
 
+    def take_in(self, rows: Iterable[Observation]) -> None:
+        """Adds the rows of a part of this run that another journal took down. They are no evidence."""
+        for row in rows:
+            self.rows.append(replace(row, id=f"{self.run}:{len(self.rows):06d}", run=self.run))
+
     def evidence(self, stage: str, cells: Iterable[Cell], metrics: Iterable[str]) -> list[str]:
         """The ids of the measured rounds that support a comparison of these cells in these metrics."""
         wanted = list(metrics)

@@ -39,7 +39,7 @@ from millpond.store.relations import (
 from millpond.store.run_contents import RunContents
 from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile
 from millpond.store.unfinished import salvage
-from millpond.system import memory_limit
+from millpond.system import memory_limit, output
 from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.machine import this_machine
@@ -117,6 +117,18 @@ class Store:
         path = self._folder_for(_CONTEXTS) / f"{run}{PARQUET}"
         rest = {name: getattr(tree, name) for name in ("schema", "functions", "subsystems", "peak_bytes")}
         store_files.write_parquet(path, contexts_table(run, tree), rest)
+
+    def contents(self) -> dict[str, bytes]:
+        """The content of each finished file, by its path in the store."""
+        found = (path for path in sorted(self.folder.glob("*/*")) if path.is_file() and path.name[0] != ".")
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in found}
+
+    def take_in(self, contents: Mapping[str, bytes]) -> None:
+        """Adds the contents of another store. Failure (status 4) if that is impossible."""
+        for place, content in contents.items():
+            kind, _, name = place.partition("/")
+            with output.written_aside(self._folder_for(kind) / name) as aside:
+                aside.write_bytes(content)
 
     def load(self, run: str) -> RunContents:
         """Everything that the run with this id left here; empty contents if it left nothing."""

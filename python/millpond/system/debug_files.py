@@ -36,6 +36,11 @@ def use_debug_files(folders: Sequence[str], root: str | None) -> None:
         os.environ[_ROOT] = str(Path(root).absolute())
 
 
+def settings() -> dict[str, str]:
+    """Returns the variables that are set, which a worker on another machine needs, too."""
+    return {name: value for name in (_FOLDERS, _ROOT) if (value := os.environ.get(name))}
+
+
 def setting_words() -> str:
     """Returns the settings in front of a command that needs the same debug files; empty without any."""
-    return "".join(f"{name}={shlex.quote(value)} " for name in (_FOLDERS, _ROOT) if (value := os.environ.get(name)))
+    return "".join(f"{name}={shlex.quote(value)} " for name, value in settings().items())

@@ -25,9 +25,22 @@ _QUIET_SECONDS = 2.0
 _LINE_EVERY_SECONDS = 15.0
 
 
+_about: list[str] = []
+
+
 def say(message: str) -> None:
     """Prints one line of Millpond on standard error."""
-    print(f"millpond: {message}", file=sys.stderr, flush=True)
+    print("millpond", *_about, message, sep=": ", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def saying_about(what: str) -> Iterator[None]:
+    """Begins each line with `what`, because other processes print lines at the same time. For all threads."""
+    _about.append(what)
+    try:
+        yield
+    finally:
+        _about.remove(what)
 
 
 class ProgressReport:

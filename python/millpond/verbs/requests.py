@@ -12,6 +12,7 @@ from millpond.verbs.shared_options import (
     VERDICT_ROUNDS,
     budget_option,
     cells_option,
+    cluster_option,
     copy_flag,
     damaged_flag,
     debug_dir_option,
@@ -27,6 +28,7 @@ from millpond.verbs.shared_options import (
     sysroot_option,
     verbose_option,
     with_choices,
+    workers_option,
 )
 from millpond.verbs.values import Output, count, integer, number, one_of, size
 
@@ -78,6 +80,8 @@ class AdviseRequest:
     sysroot: str | None = sysroot_option()
     prepare: str | None = prepare_option()
     cwd_copy: bool = copy_flag()
+    cluster: str | None = cluster_option()
+    workers: int | None = workers_option()
     store: Path = store_option("Folder for the observations.")
     seed: int = seed_option()
 

@@ -37,7 +37,7 @@ from millpond.doctor.references_error import (
     summary_of,
 )
 from millpond.rounds.capture_tools import CacheShape
-from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, by_round, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, Silence, by_round, run_rounds
 from millpond.rounds.layouts import layout_of
 from millpond.rounds.mallocs import MallocRunner
 from millpond.rounds.predicted_misses import (
@@ -107,11 +107,28 @@ class ReferencesValidator:
     programs: list[ValidatedReferences] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
-        """Validates the programs in turn, each with its share of the time left. Failure (2) for an unknown name."""
+    def require_known(self, names: Sequence[str]) -> None:
+        """Failure (2) for an unknown name."""
         for name in names:
             if name not in PROGRAMS and name not in MORE_PREDICTED:
                 program_of(name, self.inputs)
+
+    def part(self) -> ReferencesValidator:
+        """A validator for a part of the programs, without results."""
+        return ReferencesValidator(self.inputs, Silence(), self.environments, self.seed)
+
+    def take_in(self, part: ReferencesValidator) -> None:
+        """Adds the results of a part."""
+        self.journal.take_in(part.journal.rows)
+        self.mallocs += [malloc for malloc in part.mallocs if malloc not in self.mallocs]
+        self.counts += part.counts
+        self.seconds += part.seconds
+        self.programs += part.programs
+        self.notes += [note for note in part.notes if note not in self.notes]
+
+    def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
+        """Validates the programs in turn, each with its share of the time left. Failure (2) for an unknown name."""
+        self.require_known(names)
         self._find_mallocs()
         with temporary_folder() as folder:
             latencies = self._latencies(folder)

@@ -4,28 +4,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
+from millpond.cluster.cluster import NO_CLUSTER, ClusterChoice, opened
+from millpond.cluster.shipment import Shipment
 from millpond.doctor import references_error
+from millpond.doctor.examination import PROBE
 from millpond.doctor.replay_error import KIND
+from millpond.rounds.layouts import CAPTURE, LAYOUT, PLAYER, SIMULATE
 from millpond.rounds.mallocs import find_mallocs
-from millpond.rounds.replay_rounds import ReplayRunner
+from millpond.rounds.recording import CHARACTERISE, RECORD
+from millpond.rounds.replay_rounds import REPLAY, ReplayRunner
+from millpond.rounds.trial_rounds import TRIAL
 from millpond.store.store import Store
 from millpond.system import output
 from millpond.system.errors import Failure, Status
 from millpond.system.json_seal import sealed
 from millpond.system.progress import ProgressReport, say
+from millpond_bench.accuracy.cluster_validation import ValidationOnCluster, Validator
 from millpond_bench.accuracy.references_rounds import ENVIRONMENTS, ReferencesValidator
 from millpond_bench.accuracy.validation_rounds import PROGRAMS, ROUNDS, ReplayValidator
 from millpond_bench.programs.captured_programs import MORE_PREDICTED, PREDICTED
 
 INPUTS = Path("results/bench/inputs")
 FEWEST_MALLOCS = 2
+_REPLAYING = (RECORD, CHARACTERISE, REPLAY)
+_PREDICTING = (PROBE, TRIAL, CAPTURE, LAYOUT, PLAYER, SIMULATE)
 
 
 def validate_replay(
-    names: list[str] | None, rounds: int | None, budget_seconds: float, folder: Path, seed: int, json: str | None
-) -> int:
+    names: list[str] | None, rounds: int | None, budget_seconds: float, folder: Path, seed: int, json: str | None,
+    choice: ClusterChoice = NO_CLUSTER,
+) -> int:  # fmt: skip
     """Replays recorded programs on each malloc and compares with the programs themselves.
 
     `names`: some of PROGRAMS, or None for all. Failure (status 4) if this machine has only one malloc, or no program
@@ -44,7 +55,8 @@ def validate_replay(
     for name, package in missing.items():
         say(f"{name} is not installed (package {package}); comparing the others")
     work = ReplayValidator(mallocs, INPUTS, ReplayRunner, ProgressReport(), rounds or ROUNDS, seed)
-    work.run(list(PROGRAMS) if names is None else names, time.monotonic() + budget_seconds)
+    libraries = [malloc.path for malloc in mallocs if malloc.path is not None]
+    _run(work, list(PROGRAMS) if names is None else names, budget_seconds, choice, _REPLAYING, libraries)
     document = work.document()
     if not work.differences:
         raise Failure(
@@ -62,8 +74,9 @@ def validate_replay(
 
 
 def validate_predictions(
-    names: list[str] | None, rounds: int | None, budget_seconds: float, folder: Path, seed: int, json: str | None
-) -> int:
+    names: list[str] | None, rounds: int | None, budget_seconds: float, folder: Path, seed: int, json: str | None,
+    choice: ClusterChoice = NO_CLUSTER,
+) -> int:  # fmt: skip
     """Predicts other mallocs from recorded references and compares with Cachegrind's counts and the clock.
 
     `names`: programs with PREDICTED or MORE_PREDICTED inputs, or command lines; None for PREDICTED, and for both with
@@ -74,7 +87,7 @@ def validate_predictions(
     store = Store(folder)
     store.prepare()
     work = ReferencesValidator(INPUTS, ProgressReport(), environments, seed)
-    work.run(list(default) if names is None else names, time.monotonic() + budget_seconds)
+    _run(work, list(default) if names is None else names, budget_seconds, choice, _PREDICTING)
     if not work.counts and not work.seconds:
         why = "; ".join(work.notes) or "no program was named"
         raise Failure(
@@ -91,3 +104,16 @@ def validate_predictions(
 
         print_references(document, terminal.console())
     return Status.OK
+
+
+def _run(
+    work: Validator, names: list[str], budget_seconds: float, choice: ClusterChoice, programs: Sequence[str],
+    libraries: Sequence[Path] = (),
+) -> None:  # fmt: skip
+    """Runs the validation here or on a cluster, which needs our `programs`, and has the same `libraries`."""
+    with opened(choice) as cluster:
+        if cluster is None:
+            work.run(names, time.monotonic() + budget_seconds)
+        else:
+            shipment = Shipment.of(programs, system=libraries, with_libraries=True)
+            ValidationOnCluster(cluster, shipment).run(work, names, budget_seconds)

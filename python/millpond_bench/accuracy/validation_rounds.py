@@ -35,7 +35,7 @@ from millpond.doctor.replay_error import (
     summary_of,
 )
 from millpond.rounds.characterisation import Characterisation
-from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, Runner, run_rounds
+from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, Runner, Silence, run_rounds
 from millpond.rounds.mallocs import OWN_MALLOC, MallocRunner, library_bytes, preloaded
 from millpond.rounds.real_program import RealProgram
 from millpond.rounds.recording import RECORD, summaries, trace_set
@@ -81,11 +81,27 @@ class ReplayValidator:
     notes: list[str] = field(default_factory=list)
     library_bytes: Mapping[str, float] = field(default_factory=dict)
 
-    def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
-        """Validates the programs in turn, each with its share of the time left. Failure (2) for an unknown name."""
+    def require_known(self, names: Sequence[str]) -> None:
+        """Failure (2) for an unknown name."""
         unknown = [name for name in names if name not in PROGRAMS]
         if unknown:
             raise Failure(Status.USAGE, f"unknown program {unknown[0]!r}; choose one of {', '.join(PROGRAMS)}")
+
+    def part(self) -> ReplayValidator:
+        """A validator for a part of the programs, without results."""
+        return ReplayValidator(self.mallocs, self.inputs, self.replays, Silence(), self.rounds, self.seed)
+
+    def take_in(self, part: ReplayValidator) -> None:
+        """Adds the results of a part."""
+        self.journal.take_in(part.journal.rows)
+        self.differences += part.differences
+        self.programs += part.programs
+        self.notes += part.notes
+        self.library_bytes = part.library_bytes or self.library_bytes
+
+    def run(self, names: Sequence[str], deadline: float = float("inf")) -> None:
+        """Validates the programs in turn, each with its share of the time left. Failure (2) for an unknown name."""
+        self.require_known(names)
         self.library_bytes = library_bytes(self.mallocs)
         for number, name in enumerate(names):
             left = deadline - time.monotonic()

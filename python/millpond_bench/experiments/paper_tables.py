@@ -69,7 +69,7 @@ class PaperTables:
     `file`: the paper's own table in `paper/`; empty if it has none there. `read`: the figure of one of its rows, None
     if that is another experiment's. `figures`: the paper's figures by metric, where there is no `file`; "" is the
     experiment's figure. `notation`: the point of a filter in the paper's notation. `draw` and `tabulate`: make
-    figures, and tables before those of `layout`, from ours.
+    figures, and tables before those of `layout`, from ours; `remark`: sentences on all of them.
     """
 
     layout: Tables
@@ -79,6 +79,7 @@ class PaperTables:
     notation: Callable[[str], Parameters | None] = field(default=lambda _text: None)
     draw: Draw = field(default=lambda _results: [])
     tabulate: Draw = field(default=lambda _results: [])
+    remark: Callable[[Any], list[str]] = field(default=lambda _results: [])
 
     @cache  # noqa: B019 (an experiment lives as long as the program)
     def printed(self, metric: str = "") -> dict[Place, PublishedFigure]:

@@ -61,6 +61,7 @@ class ExperimentSection:
     asks: str
     found: str
     finding: str
+    remarks: list[str]
     figures_only: Markup
     facts: list[str]
     warnings: list[str]
@@ -121,9 +122,11 @@ def _section(run: ExperimentRun) -> ExperimentSection:
     ]  # fmt: skip
     drawn, headings, counted, reading = [], list[str](), list[tuple[str, list[str]]](), ""
     asks, labels, axes, found = ExperimentQuestion("", ""), list[LabelRow](), list[AxisRow](), ""
+    remarks = list[str]()
     if isinstance(run, PublishedRun):
         asks, found, axes = question(spec.name), finding(run.results), axes_of(run.spec)
         labels = labels_of(run.spec, _strategies(run))
+        remarks = run.spec.table.remark(run.results)
         drawn = [*run.spec.table.tabulate(run.results), *charts(run.results)]
         headings, counted = run.results.headings, _counted(run.results)
         reading = _BOTH if any(t.caption == PUBLISHED for chart in drawn for t in chart.tables) else _OURS
@@ -133,7 +136,7 @@ def _section(run: ExperimentRun) -> ExperimentSection:
     held = f"{sum(bar.holds is True for bar in run.bars)} of {plural(len(run.bars), 'bar')} hold"
     return ExperimentSection(
         spec.name, f"{spec.name}: {spec.title}", spec.source or "Millpond", spec.machine,
-        spec.section, spec.measured, asks.asks, asks.found, found, ticked(run.figures_only), facts,
+        spec.section, spec.measured, asks.asks, asks.found, found, remarks, ticked(run.figures_only), facts,
         [note for note in run.notes if note not in spec.notes and not (run.figures_only and "verdict" in note)],
         spec.notes, labels, {}, axes, terms(" ".join([spec.measured, asks.asks, asks.found, *spec.notes])),
         reading, drawn, run.spec.table.draw(run.results) if isinstance(run, PublishedRun) else [],

@@ -44,7 +44,7 @@ _SCALES = ("standard", "shape", "paper", QUICK)
 class KeptPart(BenchRecord, frozen=True, kw_only=True):
     """The verdicts on one experiment. `measured`: the time of its last round, UTC. `compiler`: from the program's
     output. `digests`: SHA-256 of the suite's program and of its malloc's library, by file name; older results have
-    none.
+    none. `remarks`: sentences on the results, of the run's usual environment.
     """
 
     experiment: str
@@ -60,6 +60,7 @@ class KeptPart(BenchRecord, frozen=True, kw_only=True):
     measured: str
     claims: tuple[JudgedClaim, ...]
     digests: dict[str, str] = msgspec.field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -112,6 +113,7 @@ def results_of(run: PublishedRun, options: str) -> KeptResults | None:
             compiler=program.built_by if program else "", digests=_digests(program) if program else {},
             version=head["version"], command=command, rounds=measured_rounds(run.outcomes),
             measured=max(outcome.time_utc for outcome in ran),
+            remarks=() if number else tuple(run.spec.table.remark(run.results)),
             claims=tuple(
                 _without_cells(one.claim_record())
                 for one in (run.claims_under(around) if around else run.claims)

@@ -127,6 +127,7 @@ def _part(part: KeptPart, which: str) -> list[str]:
         *([f"**{NO_EVIDENCE}**"] if part.scale == QUICK else []),
         _items([*map(escaped, facts), f"`{part.command}`"]),
         textwrap.fill(_counts(part), COLUMNS),
+        _items(map(escaped, part.remarks)),
         _text_table(head, rows),
         _text_table(["id", "note"], notes) if notes else "",
     ]

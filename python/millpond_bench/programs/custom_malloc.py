@@ -6,18 +6,13 @@ the smaller input ─ millpond-record ─▶ trace ─ millpond synthesize ─�
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 from millpond.rounds.real_program import RealProgram
-from millpond.system import native
-from millpond.system.environment import user_environment
-from millpond.system.errors import Failure, Status
+from millpond_bench.programs.recorded_inputs import record, run_for
 
 NAME = "custom_malloc"
-RECORDER = "millpond-record"
 
 
 def build(trained: RealProgram, folder: Path) -> Path:
@@ -27,19 +22,8 @@ def build(trained: RealProgram, folder: Path) -> Path:
     """
     folder.mkdir(parents=True)
     trace, library = folder / "trained.mpt", folder / f"lib{NAME}.so"
-    _run([str(native.find(RECORDER)), "-o", str(trace), "--", *trained.command], trained)
-    _run([sys.executable, "-m", "millpond", "synthesize", str(trace), "-o", str(folder / f"{NAME}.hpp"),
-          "-o", f"malloc:{library}"], trained)  # fmt: skip
+    record(trained, trace)
+    run_for(trained, [sys.executable, "-m", "millpond", "synthesize", str(trace), "-o", str(folder / f"{NAME}.hpp"),
+                      "-o", f"malloc:{library}"])  # fmt: skip
     trace.unlink()
     return library
-
-
-def _run(command: list[str], program: RealProgram) -> None:
-    with (program.stdin or Path(os.devnull)).open("rb") as stdin:
-        done = subprocess.run(
-            command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, cwd=program.folder,
-            env={**user_environment(), **program.environment},
-        )  # fmt: skip
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()[-300:]
-        raise Failure(Status.ENVIRONMENT, f"no {NAME} for {program.name}: {said}")

@@ -39,6 +39,7 @@ from millpond.system.temporary import temporary_folder
 from millpond_bench.programs import custom_malloc
 from millpond_bench.programs.allocator_statistics import AllocatorStatistics, statistics_of
 from millpond_bench.programs.grunwald1993_programs import PROGRAMS, PURPOSE
+from millpond_bench.programs.recorded_inputs import RECORDER
 
 # The paper's programs and inputs, with the programs of today in their place; an interpreter that allocates as the
 # paper's GS did, with three inputs as well; and two more.
@@ -65,13 +66,19 @@ _DESCRIPTIONS = (
     "levels:line=64,size=32K/1M,ways=8/16,inclusion=independent",
     "distances:line=4K",
 )
+# The contents of a cache, where statements ask for them: allocators with tags, on the measured input. They make a
+# capture a quarter longer.
+_CONTENTS = f"contents:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1"
+_WITH_TAGS = ("first_fit", "gnu_gxx", "bsd", "quick_fit")
 METRICS = Metrics(
     {
         "instructions_executed": "instructions", "allocator_instructions": "instructions", "references": "references",
         "stores": "references", "allocator_references": "references", "objects_allocated": "objects",
         "objects_freed": "objects", "requested_bytes": "bytes", "common_sizes_share": "share",
-        "size_24_rank": "rank", "heap_bytes": "bytes", "examined_objects": "objects",
-        "pages": "pages",
+        "size_24_rank": "rank", "heap_bytes": "bytes", "examined_objects": "objects", "granted_bytes": "bytes",
+        "lost_bytes": "bytes", "insertions": "insertions", "relinked_nodes": "nodes", "relinked_pages": "pages",
+        "blocks": "blocks",
+        "pages": "pages", "fetched_bytes": "bytes", "allocator_bytes": "bytes",
         **{f"misses_{line}_{size}": "references" for line in LINES_BYTES for size in CACHES_KIBIBYTES},
         "cold_misses": "references", "allocator_misses": "references", "indirect_misses": "references",
         **{f"around_misses_{size}": "references" for size in _AROUND_KIBIBYTES},
@@ -106,7 +113,7 @@ def identity_of(cell: Cell) -> str:
 def _files_of(allocator: str) -> list[Path]:
     """The files that an allocator comes from. Failure (2 or 4) if it does not exist here."""
     if allocator == custom_malloc.NAME:
-        return [native.find(custom_malloc.RECORDER)]
+        return [native.find(RECORDER)]
     library = layout_of(allocator).library
     return [library] if library else []
 
@@ -127,6 +134,12 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
         if found.folder is None:
             return found
         return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
+
+
+def descriptions_of(cell: Cell) -> tuple[str, ...]:
+    """The simulators of a cell's capture."""
+    asked = cell.contender.name in _WITH_TAGS and dict(cell.parameters)[INPUT] == MEASURED
+    return (*_DESCRIPTIONS, _CONTENTS) if asked else _DESCRIPTIONS
 
 
 def executable_of(cell: Cell) -> str:
@@ -168,7 +181,7 @@ class CaptureRunner:
     def _captured(self, cell: Cell, stage: str, number: int, trace: Path, latencies: Path) -> Outcome:
         workload = program_of(cell, self.inputs, trace.parent)
         layout = self._layout(cell)
-        simulators = [word for each in _DESCRIPTIONS for word in ("--simulate", each)]
+        simulators = [word for each in descriptions_of(cell) for word in ("--simulate", each)]
         preload = ["--preload", str(layout.library)] if layout.library else []
         command = [require_program("setarch"), "-R", str(native.find(CAPTURE)), *simulators, *preload, "-o", str(trace),
                    "--", *workload.command]  # fmt: skip
@@ -252,16 +265,23 @@ def _values(trace: Path, latencies: Path, told: AllocatorStatistics) -> dict[str
         "requested_bytes": census["requested_bytes"],
         "common_sizes_share": common / max(1, census["requests"]),
         "size_24_rank": _rank_of_size(sizes["rows"], _STUDIED_BYTES),
-        **{
-            name: value
-            for name, value in (("heap_bytes", told.heap_bytes), ("examined_objects", told.examined))
-            if value is not None
-        },
+        **_of_statistics(told),
         "model_seconds": _model_seconds(simulation),
         **_of_caches(simulation.simulators),
         **_of_pages(simulation.simulators),
     }
     return {name: float(value) for name, value in counted.items()}
+
+
+def _of_statistics(told: AllocatorStatistics) -> dict[str, int]:
+    """The counts that the allocator keeps itself, as far as it reports them."""
+    found = {
+        "heap_bytes": told.heap_bytes, "examined_objects": told.examined, "granted_bytes": told.granted_bytes,
+        "lost_bytes": told.lost_bytes,
+        "insertions": told.insertions, "relinked_nodes": told.relinked_nodes, "relinked_pages": told.relinked_pages,
+        "blocks": told.blocks,
+    }  # fmt: skip
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _rank_of_size(rows: Sequence[Mapping[str, Any]], size_bytes: int) -> int:
@@ -287,6 +307,9 @@ def _of_caches(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
             found["allocator_misses"] = sum(by.get((kind, "allocator"), 0) for kind in kinds)
             found["indirect_misses"] = by.get(("indirect", "program"), 0)
             found["allocator_references"] = by.get(("references", "allocator"), 0)
+        elif one.kind == "contents":
+            held = {row.origin: row.value for row in rows if row.metric == "held"}
+            found |= {"fetched_bytes": one.count("fetched"), "allocator_bytes": held["allocator"]}
     return found
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from millpond.cells.cell import Cell, Outcome
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.rounds.interleaved_rounds import Runner
 from millpond.store.observations import Journal, Programs
 from millpond.store.round_log import logged

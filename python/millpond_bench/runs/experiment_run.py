@@ -20,7 +20,7 @@ from millpond.cells.cell import Cell, Outcome
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_rounds import run_on_cluster
 from millpond.cluster.dispatch import OVERHEAD_SECONDS, Dispatch, simulated_seconds
-from millpond.cluster.worker_station import RunnerRecipe
+from millpond.cluster.workplace import RunnerRecipe
 from millpond.rounds.grids import forecast, notes_on_rounds
 from millpond.rounds.interleaved_rounds import WHOLE, RoundsRequest, Runner, Shard, Work, measured_rounds, run_rounds
 from millpond.store.observations import Journal, Programs

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from millpond.cells.cell import Cell
 from millpond.cells.metrics import Metrics
 from millpond.cluster.shipment import Shipment
-from millpond.cluster.worker_station import Workplace
+from millpond.cluster.workplace import Workplace
 from millpond.system.errors import Failure, Status
 from millpond_bench.experiments.suite_rounds import Launch, SuiteRunner
 from millpond_bench.experiments.window_counters import CounterRequest

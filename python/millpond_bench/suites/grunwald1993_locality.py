@@ -9,6 +9,8 @@
     grunwald1993.model      footnote 1                the model's seconds and real ones, with this machine's latencies
     grunwald1993.words      tables 4 and 5            the same with words of 4 bytes: i386 programs, if they are
     unpacked
+    grunwald1993.classes    section 4.4               few size classes against many: re-use against lost bytes
+    grunwald1993.lifetimes  section 5.1               call sites that predict which objects die soon
     grunwald1993.predicted  ours                      misses predicted from one recording, and their error
     grunwald1993.ablation   section 5                 an allocator without one part: coalescing, search, tags
 
@@ -19,16 +21,18 @@ store as at a load (write-allocate); `caches` also has two in which a store that
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from millpond.cells.cell import Cell
 from millpond.cells.metrics import Metrics
+from millpond_bench.claims.verdicts import FEWEST_ROUNDS
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
 from millpond_bench.experiments.paper_tables import PaperTables, Tables
 from millpond_bench.experiments.run_rules import Needs, RunRules
 from millpond_bench.pages.grunwald1993_charts import table_6, tables_2_and_3, tables_4_and_5
 from millpond_bench.pages.grunwald1993_figures import fault_curves, miss_curves, overlaid_times, programs
-from millpond_bench.programs import custom_malloc, grunwald1993_i386
+from millpond_bench.programs import custom_malloc, grunwald1993_i386, grunwald1993_lifetimes
 from millpond_bench.programs.grunwald1993_captures import (
     INPUT,
     MEASURED,
@@ -53,6 +57,9 @@ _OF_WORDS = (*CLASSICS, "size_map", "glibc")
 _PREDICTED = (*CLASSICS, "glibc", "jemalloc", "multipool")
 _QUICK = ("multipool",)
 _FEW = ("PTC", "GAWK", "MAKE")
+_SWEPT = ("ESPRESSO", *_FEW)
+# The sweep of size classes, by their number; size_map has 29.
+_BY_CLASSES = ("size_map_3", "size_map_9", "size_map", "size_map_256")
 _TAGGED = ("gnu_local", "gnu_local_padded", "gnu_local_tagged")
 _EVERY = tuple(ROLES)
 _USUAL = tuple(role for role in ROLES if role != "F2C")  # it takes half a minute under first_fit
@@ -75,6 +82,12 @@ _SECONDS = {
 def _needs(given: Mapping[str, str], _strategy: str) -> Needs:
     seconds = _SECONDS.get(given[PROGRAM], 6.0)
     return Needs(seconds if given[INPUT] == MEASURED else seconds / 2, 256 * _MIB)
+
+
+def _needs_of_recordings(given: Mapping[str, str], strategy: str) -> Needs:
+    """Two recordings and a synthesis take a fifth of a capture."""
+    capture = _needs(given, strategy)
+    return replace(capture, seconds=capture.seconds / 5)
 
 
 def _parts(
@@ -102,10 +115,13 @@ _DERIVED: dict[str, str] = {
     "warm_faults_a_million": "faults", "time_seconds": "seconds",
     "base_seconds": "seconds", "miss_seconds": "seconds", "miss_share": "share",
     "misses_a_thousand": "misses", "cold_share": "share", "own_miss_share": "share",
-    "direct_misses_a_thousand": "misses", "program_misses": "references", "paged_seconds": "seconds",
-    "examined_each": "objects", "miss_rate": "%",
+    "direct_misses_a_thousand": "misses", "allocator_held_share": "share",
+    "program_misses": "references", "paged_seconds": "seconds",
+    "examined_each": "objects", "relinked_nodes_each": "nodes", "relinked_pages_each": "pages", "miss_rate": "%",
+    "lost_share": "share", "fresh_a_thousand": "blocks", "right_share": "share", "wrong_share": "share",
+    "short_share": "share",
     "misses": "references", "around_rate": "%", "level_1_rate": "%", "level_2_rate": "%", "miss_penalty": "%",
-    "tag_penalty": "%", "mean_object_bytes": "bytes", "freed_share": "share", "tag_share": "share",
+    "tag_penalty": "%", "mean_object_bytes": "bytes", "freed_share": "share",
     "tag_growth": "ratio", "predicted_to_direct": "ratio", "predicted_misses": "references",
     "direct_misses": "references", "slower": "%", "model_to_measured": "ratio",
     **{f"seconds_at_{p}": "seconds" for p in printed.PENALTIES},
@@ -136,7 +152,8 @@ def _once(cell: Cell) -> bool:
 
 _experiment = partial(
     CaptureSpec, source=_SOURCE, machine="DECstation 5000/120 (MIPS), simulated caches, 1993",
-    metrics=Metrics({**METRICS.units, **PREDICTED_METRICS.units, **_DERIVED}, is_open=True),
+    metrics=Metrics({**METRICS.units, **PREDICTED_METRICS.units, **grunwald1993_lifetimes.METRICS.units, **_DERIVED},
+                    is_open=True),
     claims="grunwald1993.toml", rules=RunRules(optional=TODAY, needs=_needs), once=_once,
     rounds={"quick": 1, "standard": _ENVIRONMENTS, "paper": _ENVIRONMENTS},
 )  # fmt: skip
@@ -164,8 +181,8 @@ WHAT_PROGRAMS_DO = _experiment(
         figure=Figure("references_1e6", "millions", "references_1e6"),
         extra_metrics=("instructions_executed", "allocator_share", "allocator_instructions",
                         "objects_allocated", "objects_freed", "freed_share",
-                        "requested_bytes", "mean_object_bytes", "common_sizes_share", "size_24_rank", "tag_share",
-                        "heap_bytes", "pages", "examined_each"),
+                        "requested_bytes", "mean_object_bytes", "common_sizes_share", "size_24_rank",
+                        "heap_bytes", "pages", "examined_each", "relinked_nodes_each", "relinked_pages_each"),
         axes=(PROGRAM,),
     ),
     table=PaperTables(
@@ -198,7 +215,7 @@ TIME = _experiment(
     data=_data(
         figure=Figure("time_seconds", "seconds", "time_seconds"),
         extra_metrics=("base_seconds", "miss_seconds", "miss_share", "misses_a_thousand", "cold_share",
-                        "own_miss_share", "direct_misses_a_thousand",
+                        "own_miss_share", "direct_misses_a_thousand", "allocator_held_share", "mean_object_bytes",
                         *(f"seconds_at_{p}" for p in printed.PENALTIES), *FACTS),
         axes=(PROGRAM, "cache"),
     ),
@@ -260,6 +277,44 @@ ABLATION = _experiment(
     notes=(_NOTE, _SECONDS_NOTE, "grunwald1993.tags takes only the tags away."),
 )  # fmt: skip
 
+CLASSES = _experiment(
+    name="grunwald1993.classes", title="Few size classes against many (section 4.4)", section="4.4",
+    measured="I + (M x P) x D of allocators with 3, 9, 29 and 256 size classes up to 4 KiB, as a share of that with 3",
+    unfold=grunwald1993_points.of_classes,
+    data=_data(
+        figure=Figure("time_seconds", "seconds", "time_seconds"),
+        extra_metrics=("base_seconds", "miss_seconds", "misses_a_thousand", "lost_share", "fresh_a_thousand",
+                        "freed_share", "heap_bytes", *FACTS),
+        strategies=_BY_CLASSES, axes=(PROGRAM, "cache"), aliases={},
+        parts=_parts(_BY_CLASSES, _BY_CLASSES, _SWEPT, few=("PTC", "MAKE")),
+    ),
+    table=PaperTables(layout=_one_table("Estimated time", PROGRAM, split=("cache",), relative=True)),
+    rules=_ALL_PRESENT, once=lambda _: False, rounds={"quick": 1, "standard": FEWEST_ROUNDS, "paper": _ENVIRONMENTS},
+    notes=("One allocator, `size_map`, with other classes: three (64, 512 and 4096 bytes), powers of two, four an "
+           "octave, and a class for each 16 bytes, which is the alignment of malloc. `lost_share`: bytes of blocks "
+           "that were not requested. `fresh_a_thousand`: blocks made for a thousand objects; the others were used "
+           "again.", _SECONDS_NOTE),
+)  # fmt: skip
+LIFETIMES = _experiment(
+    name="grunwald1993.lifetimes", title="Lifetimes predicted by call sites (section 5.1)", section="5.1",
+    measured="Share of the bytes that die soon which call sites predict, learnt on the smaller input of a program and "
+    "tried on the measured one",
+    runner=grunwald1993_lifetimes.LifetimeRunner, lacking=grunwald1993_lifetimes.lacking,
+    identity=grunwald1993_lifetimes.identity_of, travels=False, unfold=grunwald1993_points.of_lifetimes,
+    data=_data(
+        figure=Figure("right_share", "share", "right_share"),
+        extra_metrics=("wrong_share", "short_share", "objects_allocated", "requested_bytes", "short_bytes",
+                        "predicted_bytes", "wrong_bytes", "unknown_bytes"),
+        workload="lifetime", strategies=("glibc",), axes=(PROGRAM,), aliases={},
+        parts={"quick": (Part(points(program=["PTC", "MAKE"], input=[MEASURED]), ("glibc",)),),
+               **dict.fromkeys(("standard", "paper"),
+                               (Part(points(program=PROGRAMS, input=[MEASURED]), ("glibc",)),))},
+    ),
+    table=PaperTables(layout=_one_table("Bytes predicted to die soon, of those that do", PROGRAM)),
+    rules=RunRules(needs=_needs_of_recordings), rounds={"quick": 1, "standard": 1, "paper": 1}, fewest_rounds=1,
+    notes=("An object dies soon if it is freed before 32 KiB more are requested. A call site is predicted to make such "
+           "objects if all of its objects on the smaller input were (`millpond synthesize`).",),
+)  # fmt: skip
 MODEL = _experiment(
     name="grunwald1993.model", title="The model against real seconds (footnote 1)", section="4.2",
     measured="Modelled seconds by measured CPU seconds, with this machine's cycle and latencies, and two levels",
@@ -309,4 +364,4 @@ PREDICTED = _experiment(
            "One recording on glibc (for glibc itself: on our multipool), played on each allocator."),
 )  # fmt: skip
 
-EXPERIMENTS = (WHAT_PROGRAMS_DO, PAGING, TIME, CACHES, TAGS, ABLATION, MODEL, WORDS, PREDICTED)
+EXPERIMENTS = (WHAT_PROGRAMS_DO, PAGING, TIME, CACHES, TAGS, ABLATION, CLASSES, LIFETIMES, MODEL, WORDS, PREDICTED)

@@ -29,13 +29,18 @@ def _facts(values: Values) -> dict[str, float]:
 
 def of_programs(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
     objects = max(1.0, values["objects_allocated"])
-    mean_bytes = values["requested_bytes"] / objects
     yield (), {
         **values, **_facts(values), "references_1e6": values["references"] / 1e6,
         **({"examined_each": values["examined_objects"] / objects} if "examined_objects" in values else {}),
-        "mean_object_bytes": mean_bytes, "freed_share": values["objects_freed"] / objects,
-        "tag_share": printed.TAG_BYTES / (printed.TAG_BYTES + mean_bytes),
+        **_of_insertions(values), **_mean_object(values), "freed_share": values["objects_freed"] / objects,
     }  # fmt: skip
+
+
+def _of_insertions(values: Values) -> dict[str, float]:
+    """The nodes and pages that an insertion into a doubly linked list writes, on average, if there are such lists."""
+    if not values.get("insertions"):
+        return {}
+    return {f"{name}_each": values[name] / values["insertions"] for name in ("relinked_nodes", "relinked_pages")}
 
 
 def of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
@@ -61,7 +66,7 @@ def of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters,
         total = base + waiting[printed.PENALTY_CYCLES]
         yield (
             (("cache", str(size)),),
-            {**_facts(values),
+            {**_facts(values), **_mean_object(values),
              "time_seconds": total, "base_seconds": base, "miss_seconds": waiting[printed.PENALTY_CYCLES],
              "miss_share": waiting[printed.PENALTY_CYCLES] / total,
              "misses_a_thousand": 1000 * missed / values["instructions_executed"],
@@ -71,11 +76,36 @@ def of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters,
         )  # fmt: skip
 
 
+def _mean_object(values: Values) -> dict[str, float]:
+    """The mean size of an object, if a capture has a census of sizes."""
+    if "requested_bytes" not in values:
+        return {}
+    return {"mean_object_bytes": values["requested_bytes"] / max(1.0, values["objects_allocated"])}
+
+
 def _direct(values: Values, size: int) -> dict[str, float]:
-    """The allocator's own misses in a thousand instructions of the program, if a capture separates them."""
+    """The allocator's own misses in a thousand instructions of the program, and the share of the bytes of cached lines
+    that it accessed last, if a capture separates them.
+    """
     if "allocator_misses" not in values or size != _ATTRIBUTED:
         return {}
-    return {"direct_misses_a_thousand": 1000 * values["allocator_misses"] / values["instructions_executed"]}
+    found = {"direct_misses_a_thousand": 1000 * values["allocator_misses"] / values["instructions_executed"]}
+    if values.get("fetched_bytes"):
+        found["allocator_held_share"] = values["allocator_bytes"] / values["fetched_bytes"]
+    return found
+
+
+def of_classes(values: Values, base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """The times, with what size classes decide: bytes lost in blocks, and blocks made for a thousand objects."""
+    objects = max(1.0, values["objects_allocated"])
+    decided = {
+        "lost_share": values["lost_bytes"] / max(1.0, values["granted_bytes"]),
+        "fresh_a_thousand": 1000 * values["blocks"] / objects,
+        "freed_share": values["objects_freed"] / objects,
+        **_kept(values, "heap_bytes"),
+    }
+    for point, found in of_times(values, base):
+        yield point, {**found, **decided}
 
 
 def _told_apart(values: Values, size: int) -> dict[str, float]:
@@ -126,6 +156,16 @@ def of_tags(values: Values, without: Values | None) -> Iterable[tuple[Parameters
 def _kept(values: Values, *names: str) -> dict[str, float]:
     """The optional values of a capture: an allocator may not report its heap."""
     return {name: values[name] for name in names if name in values}
+
+
+def of_lifetimes(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
+    """The share of the bytes that die soon which were predicted to, and the wrong share of the predicted ones."""
+    right = values["predicted_bytes"] - values["wrong_bytes"]
+    yield (), {
+        **values, "right_share": right / max(1.0, values["short_bytes"]),
+        "wrong_share": values["wrong_bytes"] / max(1.0, values["predicted_bytes"]),
+        "short_share": values["short_bytes"] / max(1.0, values["requested_bytes"]),
+    }  # fmt: skip
 
 
 def of_model(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:

@@ -19,7 +19,9 @@ from millpond_bench.experiments.experiment_data import ExperimentData, Figure, P
 from millpond_bench.experiments.paper_tables import PaperTables, PublishedFigure, Tables
 from millpond_bench.experiments.quotients import Quotient, itself, to_baseline
 from millpond_bench.experiments.run_rules import RunRules
+from millpond_bench.pages.winner_map import winner_maps, winner_sentences
 from millpond_bench.suites import p0089_needs as needs
+from millpond_bench.suites import p0089_usage as usage
 from millpond_bench.suites.p0089_notation import notation
 from millpond_bench.suites.p0089_strategies import (
     ALIASES,
@@ -155,6 +157,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark1.csv", read=_structures,
+        tabulate=winner_maps, remark=partial(winner_sentences, usage.structures),
         layout=Tables(("ds",), ("log2_size",), "strategy", "elements", labels=_power,
                       titles=lambda at: f"DS{at['ds']}, {STRUCTURES[int(at['ds']) - 1]}"),
     ),
@@ -255,6 +258,7 @@ BENCHMARK_2 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark2.csv", read=_locality,
+        tabulate=winner_maps, remark=partial(winner_sentences, usage.locality),
         layout=Tables(("log2_g", "strategy"), ("log2_s",), "af", "|S|", titles=_locality_title,
                       labels=lambda name, value: f"2^{value}" if name == "log2_s" else f"{value} ×",
                       quotients=(Quotient("AS1 / this", to_baseline, itself, printed=GAIN),)),
@@ -322,6 +326,7 @@ BENCHMARK_3 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark3.csv", read=_printed(log2_t="log2_T", log2_a="log2_A", log2_s="log2_S"),
+        tabulate=winner_maps, remark=partial(winner_sentences, usage.utilization),
         layout=Tables(("log2_t",), ("log2_a", "log2_s"), "strategy", "A, S", True, labels=_power,
                       titles=lambda at: f"T = 2^{at['log2_t']} bytes in all"),
     ),
@@ -363,6 +368,7 @@ BENCHMARK_4 = surrounded(EXPERIMENT(
     ),
     table=PaperTables(
         file="p0089_benchmark4.csv", read=_printed(log2_n="log2_N", log2_s="log2_S", threads="threads"),
+        tabulate=winner_maps, remark=partial(winner_sentences, usage.contention),
         layout=Tables(("log2_n", "log2_s"), ("threads",), "strategy", "threads", True,
                       titles=lambda at: f"2^{at['log2_n']} iterations, blocks of 2^{at['log2_s']} bytes"),
     ),
@@ -379,7 +385,7 @@ def _open(one: PublishedSpec) -> PublishedSpec:
         one,
         claims="p0089_anomalies.toml",
         data=replace(one.data, aliases=ALIASES, under={}, documents_own={}, extra_strategies=(), counted={}),
-        table=replace(one.table, notation=lambda _text: None),
+        table=replace(one.table, notation=lambda _text: None, tabulate=lambda _results: [], remark=lambda _results: []),
     )
 
 

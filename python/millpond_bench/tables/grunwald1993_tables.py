@@ -23,7 +23,6 @@ from millpond_bench.experiments.paper_tables import PublishedFigure
 
 CYCLE_SECONDS = 62.5e-9
 PENALTY_CYCLES = 25
-TAG_BYTES = 8  # "common boundary tag implementations add eight bytes" (section 4.3)
 PENALTIES = (10, 25, 50, 100, 200)
 # The paper's names of the allocators.
 ALIASES: Mapping[str, str] = {

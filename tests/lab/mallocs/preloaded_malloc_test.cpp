@@ -96,7 +96,8 @@ TEST_P(preloaded, serves_programs_of_the_system) {
 class preloaded_variant : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(each, preloaded_variant,
                          testing::Values("monotonic", "first_fit_uncoalesced", "gnu_gxx_uncoalesced", "gnu_gxx_heads",
-                                         "gnu_local_padded", "gnu_local_tagged"),
+                                         "gnu_local_padded", "gnu_local_tagged", "size_map_3", "size_map_9",
+                                         "size_map_256"),
                          &name_of_library);
 TEST_P(preloaded_variant, keeps_the_promises_of_c_and_posix) {
     words program = {SEMANTICS_C, "1"};

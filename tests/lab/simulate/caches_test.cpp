@@ -298,7 +298,8 @@ TEST(description, wrong_ones_are_refused_with_a_reason) {
                                     "sampled:one_in=0",
                                     "distances:line=2G",
                                     "tlb:page=3K,entries=4,ways=1",
-                                    "attributed:size=1K,ways=1,replacement=best"}) {
+                                    "attributed:size=1K,ways=1,replacement=best",
+                                    "contents:size=1K"}) {
         EXPECT_THROW(counted({}, wrong), program::failure) << wrong;
     }
 }

@@ -32,7 +32,8 @@ constexpr const char* descriptions[] = {"direct:line=32,size=1K/4K",
                                         "sampled:one_in=3",
                                         "levels:size=1K/4K,ways=2/4,inclusion=exclusive",
                                         "tlb:entries=4/16,ways=4/4",
-                                        "attributed:size=1K,ways=2"};
+                                        "attributed:size=1K,ways=2",
+                                        "contents:size=1K,ways=2"};
 
 uint64_t sum_of_values(const millpond_simulation* simulation) {
     uint64_t sum = 0;

@@ -306,6 +306,7 @@ class tagged_heap : public heap_shell<tagged_heap<Words, Counts, Region, Policy>
     void insert(std::byte* node, std::size_t list) noexcept {
         policy_.inserted(list);
         std::byte* const first = next(head(list));
+        counts_.note_insertion(head(list), node, first);
         link(head(list), node);
         link(node, first);
     }

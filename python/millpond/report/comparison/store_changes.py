@@ -10,7 +10,7 @@ All noisy metrics of the gate are judged as one family, so a gate over many cell
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -125,7 +125,11 @@ def compare(
     """
     _require_known(conditions, {**(known or {}), **a.units, **b.units})
     b, renamed = _under_the_names_of(a, b)
-    common = sorted(c for c in a.keys & b.keys if only in c.text or only in c.workload)
+
+    def wanted(cells: Set[CellKey]) -> list[CellKey]:
+        return sorted(cell for cell in cells if only in cell.text or only in cell.workload)
+
+    common = wanted(a.keys & b.keys)
     pairs = [at for at in a.samples if at in b.samples and at[0] in set(common)]
     if not pairs:
         raise Failure(Status.INPUT, _nothing_in_common(a, b, only))
@@ -136,7 +140,7 @@ def compare(
     breaches = [x for c in conditions for x in _breaches(c, changes, a, b, common)]
     return StoreComparison(
         a, b, changes, conditions, breaches,
-        sorted(a.keys - b.keys), sorted(b.keys - a.keys),
+        wanted(a.keys - b.keys), wanted(b.keys - a.keys),
         [*renamed, *_notes(a, b, conditions, changes)],
     )  # fmt: skip
 
