@@ -32,8 +32,8 @@
 // Alloc: std::allocator counts as process memory, so above 64 KiB a pool grows in a range of its own. Any other one,
 // std::pmr and stateful ones included, supplies every chunk, array and first node. Constructors take it last, like the
 // standard's, and get_allocator() returns it. Its pointers may be a class: libc++'s containers link by them, so that
-// they can be read through another mapping of shared memory; libstdc++'s link by addresses. Copying a container makes a new pool; a copy assignment leaves each its
-// own.
+// they can be read through another mapping of shared memory; libstdc++'s link by addresses. Copying a container makes a
+// new pool; a copy assignment leaves each its own.
 //
 // Containers that share a group are for one thread at a time, whichever it is, and any thread may free. In checked mode
 // every node lies in a checked pool: writes behind it are reported, and calls that overlap end the program.
