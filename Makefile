@@ -35,7 +35,7 @@ test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, o
 	@scripts/setup build demo test
 	@scripts/test --more
 
-test-all: ## run all tests: also clang, coverage, planted faults, Windows, browser, wheel; SHARD=NAME: one part
+test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, wheel; SHARD=NAME: one part
 	@scripts/setup build demo docs test test-all
 	@scripts/test --all $(SHARD)
 

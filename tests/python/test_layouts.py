@@ -116,6 +116,9 @@ ASKED = [
             cache(8, 32768, 2, metric="cold", origin="allocator"),
             cache(8, 32768, 9, metric="cold", origin="program", subject=0),
             cache(8, 32768, 11, metric="conflict", origin="program")),
+    counted("contents:line=64,size=32K,ways=8", cache(8, 32768, 640, metric="fetched"),
+            cache(8, 32768, 21, metric="held", origin="program"),
+            cache(8, 32768, 3, metric="held", origin="allocator")),
     {**counted("distances:line=64"), "curve": [[0, 600], [500, 300]]},
 ]  # fmt: skip
 ASKED[-1]["metrics"][0]["line_bytes"] = 64
@@ -135,6 +138,9 @@ def test_rows_are_the_caches_that_were_asked_for() -> None:
         "translation level 2, 1536 entries, 12 ways, pages of 4 KiB": [3, None],
         "cold, 32 KiB, 8 ways, lines of 64": [9, None],
         "conflict, 32 KiB, 8 ways, lines of 64": [11, None],
+        "bytes fetched, 32 KiB, 8 ways, lines of 64": [640, None],
+        "bytes held by the program, 32 KiB, 8 ways, lines of 64": [21, None],
+        "bytes held by the allocator, 32 KiB, 8 ways, lines of 64": [3, None],
     }  # fmt: skip
     assert rows["16 KiB, fully associative, lines of 64"] == [400, None]
     assert rows["4 MiB, fully associative, lines of 64"] == [100, None], "beyond the largest distance"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The misses of the caches that a user asked for, each by a name with its whole geometry.
+"""The counts of the caches that a user asked for, each by a name with its whole geometry.
 
     lru:line=64,sets=64,ways=12      48 KiB, 12 ways, lines of 64
     levels:size=32K/1M,ways=8/16     level 1, 32 KiB, 8 ways, lines of 64 · level 2, 1 MiB, 16 ways, lines of 64
     tlb:entries=64,ways=4            translation level 1, 64 entries, 4 ways, pages of 4 KiB
     attributed:size=32K,ways=8       cold · capacity · conflict, 32 KiB, 8 ways, lines of 64
+    contents:size=32K,ways=8         bytes fetched · bytes held by the program, 32 KiB, 8 ways, lines of 64
     distances:line=64                32 KiB, fully associative, lines of 64
 
 An lru simulator counts every number of ways up to the one that was asked for; only that one is taken.
@@ -20,18 +21,18 @@ from millpond.rounds.simulation_data import Count, Simulation, Simulator
 
 # The sizes at which caches of all sizes are shown.
 _SIZES = tuple(1 << power for power in range(14, 23))  # 16 KiB to 4 MiB
-_MISSES = {"misses": "", "misses_estimated": "estimated, ", "cold": "cold, ", "flushed": "flushed, ",
-           "capacity": "capacity, ", "conflict": "conflict, "}  # fmt: skip
+_COUNTS = {"misses": "", "misses_estimated": "estimated, ", "cold": "cold, ", "flushed": "flushed, ",
+           "capacity": "capacity, ", "conflict": "conflict, ", "fetched": "bytes fetched, ",
+           "held": "bytes held by the {}, "}  # fmt: skip
 _SINGLE = ("direct", "lru", "fifo", "random")  # simulators of caches without further levels
-_LISTED = (*_SINGLE, "levels", "tlb", "attributed", "sampled")
+_LISTED = (*_SINGLE, "levels", "tlb", "attributed", "contents", "sampled")
 
 
 def cache_counts(simulation: Simulation) -> dict[str, int]:
-    """Returns the misses of each cache by its name, in the order of the simulators. O(counts)."""
+    """Returns the misses of each cache, or the bytes in it, by name, in the order of the simulators. O(counts)."""
     found: dict[str, int] = {}
     for simulator in simulation.simulators:
-        for name, misses in _counts(simulator):
-            found[name] = misses
+        found |= dict(_counts(simulator))
     return found
 
 
@@ -57,8 +58,8 @@ def _counts(simulator: Simulator) -> Iterator[tuple[str, int]]:
         return
     summed: dict[str, int] = {}  # the program's and the allocator's misses are counts of their own
     for row in simulator.metrics:
-        if row.metric in _MISSES and row.subject is None and row.cache_bytes and _was_asked(simulator, row):
-            name = _MISSES[row.metric] + _name(simulator, row)
+        if row.metric in _COUNTS and row.subject is None and row.cache_bytes and _was_asked(simulator, row):
+            name = _COUNTS[row.metric].format(row.origin) + _name(simulator, row)
             summed[name] = summed.get(name, 0) + row.value
     yield from summed.items()
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // upstream_memory: memory of a standard allocator by its address, whichever pointer type the allocator has.
 //
-//   std::allocator<T>                      T*              nothing is converted
-//   boost::interprocess::allocator<T, …>   offset_ptr<T>   std::to_address there, std::pointer_traits::pointer_to back
+//   std::allocator<T>                      T*                 nothing is converted
+//   boost::interprocess::allocator<T, …>   offset_ptr<T>      by std::to_address, back by std::pointer_traits
 //
 // Our pools and trees hold addresses; the standard's containers hold the allocator's pointers. Requires of a pointer
 // type that pointer_to makes the pointer that the allocator gave, as the standard's requirements say.
