@@ -36,8 +36,9 @@ def simulate_on_cluster(
     libraries = [layout.library for layout in layouts if layout.library is not None]
     shipment = Shipment.of((LAYOUT, PLAYER, CAPTURE, SIMULATE), [recording, *plans, *libraries], with_libraries=True)
     with ClusterExecutor(cluster, shipment) as executor:
-        whole = executor.submit(_as_recorded, str(recording.absolute()), list(options))
         calls = [executor.submit(_on_layout, str(recording.absolute()), layout, list(options)) for layout in layouts]
+        # The shortest one last, so that no worker waits long for the other.
+        whole = executor.submit(_as_recorded, str(recording.absolute()), list(options))
         found = [
             (RECORDED, whole.result()),
             *((layout.name, c.result()) for layout, c in zip(layouts, calls, strict=True)),
