@@ -187,7 +187,7 @@ A DESCRIPTION is one of these; default: five direct-mapped caches, 56 LRU caches
   levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive|exclusive|independent
   tlb:page=4K,entries=64/1536,ways=4/12
   attributed:line=64,size=32K,ways=8         cold, capacity and conflict; program and allocator
-  contents:line=64,size=32K,ways=8           bytes last accessed by the program, and by the allocator"""
+  contents:line=64,size=32K,ways=8           bytes last accessed by program or allocator"""
 
 
 def _simulators() -> Any:
