@@ -18,7 +18,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -70,7 +69,6 @@ class _Station:
     runner: Runner | None = None
     processors: tuple[int, ...] = ()
     warm: set[Cell] = field(default_factory=set)
-    one_call: threading.Lock = field(default_factory=threading.Lock)
     has_left: bool = False
 
 
@@ -250,11 +248,11 @@ Result = TypeVar("Result")
 
 
 def call(session: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Calls `function(place, *arguments)`, where `place` is the Workplace here: one call at a time, even if the worker
-    has several threads.
+    """Calls `function(place, *arguments)`, where `place` is the Workplace here. The conductor gives a worker one call
+    at a time.
     """
     station = _station(session)
-    with station.one_call, _pinned(station):
+    with _pinned(station):
         return function(station.place, *arguments)
 
 
