@@ -172,8 +172,7 @@ const char* parse(const char* text, description& into) {
     into = description();
     if (!one_of(text, kinds, into.kind) || (*text != ':' && *text != '\0'))
         return "it begins with direct, lru, fifo, random, distances, sampled, levels, tlb, attributed or contents, "
-               "then a "
-               "colon";
+               "then a colon";
     while (*text != '\0') {
         ++text;  // the colon, or a comma
         if (const char* const wrong = parse_pair(text, into)) return wrong;
