@@ -23,8 +23,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -48,6 +49,7 @@ from millpond.system.temporary import temporary_folder
 from millpond.system.wording import effect_text, plural
 
 PLACE = "{}"
+Answer = TypeVar("Answer")
 _STDIN = 0
 # The share of the budget for the inputs' own advice; the rest settles plans that pay on some of them only.
 FIRST_SHARE = 0.75
@@ -116,32 +118,42 @@ class OneAfterTheOther:
     clock: Callable[[], float] = time.monotonic
 
     def advise(self, commands: Sequence[InputCommand], seconds: float) -> list[Advice | Failure]:
-        end, found = self.clock() + seconds, list[Advice | Failure]()
-        with _same_standard_input() as again:
-            for at, command in enumerate(commands):
-                say(f"input {command.number} of {len(commands)}: {command.given.text}")
-                again()
-                share = max(0.0, end - self.clock()) / (len(commands) - at)
-                try:
-                    found.append(self.advise_one(command.words, share))
-                except Failure as failure:
-                    return [*found, failure]
+        calls = [
+            (f"input {one.number} of {len(commands)}: {one.given.text}", partial(self.advise_one, one.words))
+            for one in commands
+        ]
+        found = list[Advice | Failure]()
+        for answer in self._in_turn(calls, seconds):
+            found.append(answer)
+            if isinstance(answer, Failure):
+                break
         return found
 
     def judge(
         self, questions: Sequence[tuple[InputCommand, Mapping[str, Plan]]], seconds: float
     ) -> list[Mapping[str, JudgedPlan] | Failure]:
-        end, found = self.clock() + seconds, list[Mapping[str, JudgedPlan] | Failure]()
+        calls = [
+            (f"judging {plural(len(plans), 'plan')} of other inputs on input {one.number}",
+             partial(self.judge_one, one.words, plans))
+            for one, plans in questions
+        ]  # fmt: skip
+        return list(self._in_turn(calls, seconds))
+
+    def _in_turn(
+        self, calls: Sequence[tuple[str, Callable[[float], Answer]]], seconds: float
+    ) -> Iterator[Answer | Failure]:
+        """Makes each call, announced by its words, with its share of the time that is left."""
+        end = self.clock() + seconds
         with _same_standard_input() as again:
-            for at, (command, plans) in enumerate(questions):
-                say(f"judging {plural(len(plans), 'plan')} of other inputs on input {command.number}")
+            for at, (words, call) in enumerate(calls):
+                say(words)
                 again()
-                share = max(0.0, end - self.clock()) / (len(questions) - at)
+                share = max(0.0, end - self.clock()) / (len(calls) - at)
                 try:
-                    found.append(self.judge_one(command.words, plans, share))
+                    answer: Answer | Failure = call(share)
                 except Failure as failure:
-                    found.append(failure)
-        return found
+                    answer = failure
+                yield answer
 
 
 def read_inputs(path: Path) -> list[Input]:
