@@ -209,14 +209,18 @@ def test_csv_is_read_by_duckdb_row_for_row(export: Any, folder: Path, relation: 
     store = Store(folder)
     order = "id" if relation == "observations" else "position"
     kept = store.query(f"select * from {relation} order by {order}")
-    read = duckdb.sql(
-        f"select * from read_csv('{path}', header = true, all_varchar = true) order by {order}"
-    ).fetchall()
+    with duckdb.connect() as connection:
+        read = connection.execute(
+            f"select * from read_csv('{path}', header = true, all_varchar = true) order by {order}"
+        ).fetchall()
     assert len(read) == len(kept)
     names = list(kept[0])[: len(read[0])]
     assert [row[names.index("run")] for row in read] == [row["run"] for row in kept]
     if relation == "observations":
-        values = duckdb.sql(f"select value from read_csv('{path}', header = true) order by id").fetchall()
+        with duckdb.connect() as connection:
+            values = connection.execute(
+                f"select value from read_csv('{path}', header = true) order by id"
+            ).fetchall()
         assert [v for (v,) in values] == [row["value"] for row in kept]
 
 

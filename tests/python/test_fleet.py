@@ -162,17 +162,18 @@ def test_distributions_are_those_that_duckdb_finds_in_the_rows(seed: int, tmp_pa
 def distribution_by_sql(path: Path, build_id: str, name: str, figure: str) -> Distribution:
     """Returns the distribution of a figure as SQL finds it; a process without the subsystem has a count of 0."""
     absent = "0" if figure in COUNTS else "null"
-    found = duckdb.execute(
-        f"""
-        with own as (from '{path}' where build_id = $build),
-             each as (select whole.trace, coalesce(part.{figure}, {absent})::double as value
-                      from (from own where subsystem is null) whole
-                      left join (from own where coalesce(subsystem, '') = $name) part using (trace))
-        select count(value), min(value), quantile_cont(value, 0.25), quantile_cont(value, 0.5),
-               quantile_cont(value, 0.75), max(value) from each
-        """,
-        {"build": build_id, "name": name},
-    ).fetchone()
+    with duckdb.connect() as connection:
+        found = connection.execute(
+            f"""
+            with own as (from '{path}' where build_id = $build),
+                 each as (select whole.trace, coalesce(part.{figure}, {absent})::double as value
+                          from (from own where subsystem is null) whole
+                          left join (from own where coalesce(subsystem, '') = $name) part using (trace))
+            select count(value), min(value), quantile_cont(value, 0.25), quantile_cont(value, 0.5),
+                   quantile_cont(value, 0.75), max(value) from each
+            """,
+            {"build": build_id, "name": name},
+        ).fetchone()
     assert found is not None
     return Distribution(
         n=found[0], lowest=found[1], lower_quartile=pytest.approx(found[2]), median=pytest.approx(found[3]),
