@@ -218,9 +218,7 @@ def test_csv_is_read_by_duckdb_row_for_row(export: Any, folder: Path, relation: 
     assert [row[names.index("run")] for row in read] == [row["run"] for row in kept]
     if relation == "observations":
         with duckdb.connect() as connection:
-            values = connection.execute(
-                f"select value from read_csv('{path}', header = true) order by id"
-            ).fetchall()
+            values = connection.execute(f"select value from read_csv('{path}', header = true) order by id").fetchall()
         assert [v for (v,) in values] == [row["value"] for row in kept]
 
 
