@@ -33,8 +33,13 @@ pytestmark = pytest.mark.lengthy
 
 @pytest.fixture
 def unexamined(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers without an examination of noise, which takes seconds, and without native programs."""
-    monkeypatch.setattr(ReadyWorkers, "_quiet", lambda _self, addresses: set(addresses))
+    """Workers whose noise is not measured, which takes seconds, but known, and without native programs."""
+
+    def quiet(self: ReadyWorkers, addresses: list[str]) -> set[str]:
+        self._noise.update(dict.fromkeys(addresses, 0.001))
+        return set(addresses)
+
+    monkeypatch.setattr(ReadyWorkers, "_quiet", quiet)
     monkeypatch.setattr(Shipment, "with_programs", lambda self, _names: self)
     monkeypatch.setattr(Shipment, "of", lambda _programs, files=(), **_: Shipment((), ()))
 
@@ -61,6 +66,7 @@ def test_advice_on_a_cluster_is_that_of_one_machine(lab: FakeLab, unexamined: No
     here, there = found
     assert [i["arguments"] for i in there["inputs"]] == [["one"], ["two", "words"], ["three"]]
     assert there["verdict"] == here["verdict"]
+    assert any(note.startswith("measured on 2 workers") for note in there["notes"]), there["notes"]
     assert {n: row["best"] for n, row in rows_of(there).items()} == {n: row["best"] for n, row in rows_of(here).items()}
 
 

@@ -66,7 +66,7 @@ def test_all_programs_are_validated_in_their_share_of_time(cluster: Cluster, wor
     assert [name for name, _, _ in work.results] == names
     assert all(0 < seconds <= 300.0 for _, seconds, _ in work.results)  # two turns of two workers
     assert os.getpid() not in {process for _, _, process in work.results}
-    assert work.notes[:3] == [f"{name} from inputs" for name in names]
+    assert work.notes[:3] == [f"{name} from here" for name in names]
 
 
 def test_a_program_that_fails_leaves_the_others(cluster: Cluster, work: FakeValidator) -> None:

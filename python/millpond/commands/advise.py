@@ -9,6 +9,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from millpond.advice import advise_program, code_writing
 from millpond.advice.advice_data import Advice
 from millpond.advice.advise_options import Options, Preference
@@ -101,7 +103,8 @@ def _advice_of(request: AdviseRequest, fleet: Fleet | None) -> Advice:
             commands_on(request.program, request.inputs)  # fails before the workers are examined
             adviser = stack.enter_context(inputs_on_cluster(cluster, request.program[0], options))
         left = max(0.0, seconds - (time.monotonic() - started))  # workers take time to start
-        return advise_on_inputs(request.program, request.inputs, left, adviser)
+        advice = advise_on_inputs(request.program, request.inputs, left, adviser)
+        return structs.replace(advice, notes=(*advice.notes, *(cluster.notes if cluster is not None else ())))
 
 
 def _write_reports(request: AdviseRequest, advice: Advice, store: Store) -> Path | None:

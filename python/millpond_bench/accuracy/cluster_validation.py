@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs a validation on a cluster: a program a worker, all its rounds on that worker.
 
-Real programs and mallocs do not travel; inputs are made on each worker, as on one machine.
+Real programs and mallocs do not travel; inputs are made on each worker, at the same path where it can be written.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from millpond.cluster.shipment import Shipment
 from millpond.cluster.workplace import Workplace
 from millpond.system.errors import Failure
 from millpond.system.progress import saying_about
+from millpond_bench.programs import inputs_folder
 
 
 class Validator(Protocol):
@@ -51,7 +52,8 @@ class ValidationOnCluster:
         work.require_known(names)
         with ClusterExecutor(self.cluster, self.shipment, is_measured=True) as executor:
             seconds = budget_seconds / math.ceil(len(names) / executor.workers)
-            calls = [executor.submit(_validate, work.part(), name, seconds) for name in names]
+            inputs = work.inputs.resolve()
+            calls = [executor.submit(_validate, work.part(), inputs, name, seconds) for name in names]
             for name, call in zip(names, calls, strict=True):
                 try:
                     work.take_in(call.result())
@@ -60,8 +62,8 @@ class ValidationOnCluster:
         work.notes += self.cluster.notes
 
 
-def _validate(place: Workplace, work: Validator, name: str, seconds: float) -> Validator:
-    work.inputs = place.folder / "inputs"
+def _validate(place: Workplace, work: Validator, inputs: Path, name: str, seconds: float) -> Validator:
+    work.inputs = inputs_folder.on_worker(place, inputs)
     with saying_about(name):
         work.run([name], time.monotonic() + seconds)
     return work

@@ -35,7 +35,7 @@ from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 from millpond.system.temporary import temporary_folder
-from millpond_bench.programs import custom_malloc
+from millpond_bench.programs import custom_malloc, inputs_folder
 from millpond_bench.programs.allocator_statistics import AllocatorStatistics, statistics_of
 from millpond_bench.programs.grunwald1993_programs import PROGRAMS, PURPOSE
 from millpond_bench.programs.page_faults import MEMORIES_KIBIBYTES, faults_of
@@ -113,9 +113,6 @@ def _files_of(allocator: str) -> list[Path]:
     return [library] if library else []
 
 
-_INPUTS = threading.Lock()
-
-
 def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
     """The program of a cell with its input, which is written into `inputs`. Failure (4) if it is not installed.
 
@@ -124,7 +121,7 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
     """
     given = dict(cell.parameters)
     study = PROGRAMS[ROLES[given[PROGRAM]]]
-    with _INPUTS:  # no input is written while another one is copied
+    with inputs_folder.held(inputs):  # no input is written while another one is copied
         found = study.trained(inputs) if given[INPUT] == TRAINED else study.measured(inputs)
         if found.folder is None:
             return found

@@ -34,7 +34,7 @@ from millpond_bench.experiments.experiment_data import Parameters
 from millpond_bench.experiments.result_table import PublishedTable
 from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import SuiteProgram
-from millpond_bench.programs import grunwald1993_captures
+from millpond_bench.programs import grunwald1993_captures, inputs_folder
 from millpond_bench.runs.experiment_run import PLACE
 from millpond_bench.runs.published_run import PublishedRun
 
@@ -46,12 +46,14 @@ _LIMIT_SECONDS = 3 * 3600.0
 
 @dataclass(frozen=True)
 class CaptureRecipe:
-    """Makes a runner of captures on a worker, which makes the inputs there. `programs`: of the system, which run.
+    """Makes a runner of captures on a worker, which makes the inputs there.
 
-    `kind`: the class of the runner, as in `CaptureSpec`.
+    `kind`: the class of the runner, as in `CaptureSpec`. `inputs`: their folder on the conductor. `programs`: of the
+    system, which run.
     """
 
     kind: Callable[[Path, Path], Runner]
+    inputs: Path
     programs: tuple[Path, ...]
 
     def shipment(self) -> Shipment:
@@ -62,9 +64,9 @@ class CaptureRecipe:
         return _LIMIT_SECONDS
 
     def runner(self, place: Workplace) -> Runner:
-        inputs = place.folder / "inputs"
-        inputs.mkdir(exist_ok=True)
-        return self.kind(place.folder, inputs)
+        # A folder with a name of the same length as the conductor's, since programs run in it.
+        folder = place.ends.enter_context(temporary_folder())
+        return self.kind(folder, inputs_folder.on_worker(place, self.inputs))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -124,14 +126,14 @@ class CaptureRun(PublishedRun):
         store = self.request.store or _store_of_this_process()
         store.prepare()
         with temporary_folder() as folder, logged(store, self.journal, resume=True) as log:
-            runner = self.spec.runner(folder, (PLACE / "inputs").resolve())
+            runner = self.spec.runner(folder, _inputs())
             self.outcomes = self.run_cells(runner, self._recipe(), log, self.cells)
 
     def _recipe(self) -> CaptureRecipe | None:
         if not self.spec.travels:
             return None
         programs = {Path(grunwald1993_captures.program_path(cell)).resolve() for cell in self.cells}
-        return CaptureRecipe(self.spec.runner, tuple(sorted(programs)))
+        return CaptureRecipe(self.spec.runner, _inputs(), tuple(sorted(programs)))
 
     @cached_property
     def results(self) -> PublishedTable:
@@ -168,6 +170,10 @@ class CaptureRun(PublishedRun):
 
 
 _told: set[Cell] = set()
+
+
+def _inputs() -> Path:
+    return (PLACE / "inputs").resolve()
 
 
 @cache
