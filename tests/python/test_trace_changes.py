@@ -30,13 +30,13 @@ OPPOSITE: dict[State, State] = {"new": "gone", "gone": "new", "grown": "shrunk",
 
 
 @dataclass
-class Allocated:
-    """What a program allocates: bytes by subsystem and stack. `marks`: put after each name, as in another build."""
+class SmallProgram:
+    """A program by the bytes that it allocates for each subsystem and stack."""
 
     bytes_of: dict[Key, int] = field(default_factory=dict)
 
     def trace(self, build: str = "b", mark: str = "") -> tuple[Characterisation, CallTree]:
-        """Its characterisation and call tree."""
+        """The characterisation and the call tree. `mark`: stands after each name, as in another build."""
         functions: dict[str, int] = {}
         subsystems = list(dict.fromkeys(name for name, _ in self.bytes_of))
         nodes: list[Node] = []
@@ -63,9 +63,9 @@ class Allocated:
         return found, CallTree(functions=tuple(functions), subsystems=tuple(subsystems), nodes=tuple(nodes))
 
 
-def drawn(dice: random.Random) -> Allocated:
+def drawn(dice: random.Random) -> SmallProgram:
     """A random program of few functions, so that two of them share contexts."""
-    made = Allocated()
+    made = SmallProgram()
     for _ in range(dice.randrange(12)):
         stack = tuple(dice.choice("fgh") for _ in range(dice.randint(1, 4)))
         made.bytes_of["s" + stack[-1], ("main", *stack)] = dice.choice((8, 16, 4096))
@@ -119,8 +119,8 @@ def test_a_trace_equals_itself_in_another_build(seed: int) -> None:
     assert trace_change_section(found, PAGE).title == "Both traces allocate the same"
 
 
-A = Allocated({("x", ("main", "f")): 100, ("y", ("main", "g")): 1000})
-B = Allocated({("x", ("main", "f")): 150, ("z", ("main", "h")): 2000, ("x", ("main", "k", "f")): 5})
+A = SmallProgram({("x", ("main", "f")): 100, ("y", ("main", "g")): 1000})
+B = SmallProgram({("x", ("main", "f")): 150, ("z", ("main", "h")): 2000, ("x", ("main", "k", "f")): 5})
 
 
 @pytest.mark.parametrize(
