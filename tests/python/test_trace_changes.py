@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from conftest import FakeLab
+from msgspec import structs
 
 from millpond.report import markdown
 from millpond.report.comparison.trace_changes import (
@@ -141,6 +142,13 @@ def test_conditions_are_breached_by_name(condition: str, breached: list[str]) ->
     assert Counter(one.sentence.partition(" is new")[0].partition(": ")[0] for one in found.breaches) == Counter(
         breached
     )
+
+
+def test_a_new_leak_is_a_change() -> None:
+    facts, tree = A.trace()
+    leaking = structs.replace(tree, nodes=tuple((*node[:-1], node[-1] * 2) for node in tree.nodes))
+    states = {one.name: one.state for one in compare_traces((facts, tree), (facts, leaking)).contexts}
+    assert states == {"x": "grown", "y": "grown"}
 
 
 @pytest.mark.parametrize("condition", ["cpu_seconds > +5%", "new context > +5%", "new context > 3", "bytes > +3s",

@@ -4,8 +4,9 @@
     A ─ Characterisation, CallTree ─┐ subsystems by name, contexts by the names of their functions
     B ─ Characterisation, CallTree ─┘ ─▶ new, gone, grown, shrunk, same ─▶ conditions ─▶ breaches
 
-Traces have counts, so there is no noise to judge. Two builds of a program are matched by names: a function that moved
-to another address is the same, one that was renamed is a new one. A function without a name is known by its module.
+Traces have counts, so there is no noise to judge. A context that allocates as much as before, but leaves more of it
+alive at the end, has grown as well. Two builds of a program are matched by names: a function that moved to another
+address is the same, one that was renamed is a new one. A function without a name is known by its module.
 """
 
 from __future__ import annotations
@@ -206,7 +207,8 @@ def _paired(a: Mapping[Key, Amounts], b: Mapping[Key, Amounts]) -> Iterator[tupl
 def _state(a: Amounts | None, b: Amounts | None) -> State:
     if a is None or b is None:
         return "new" if a is None else "gone"
-    return "same" if a.bytes == b.bytes else "grown" if a.bytes < b.bytes else "shrunk"
+    before, after = (a.bytes, a.end_live_bytes), (b.bytes, b.end_live_bytes)
+    return "same" if before == after else "grown" if before < after else "shrunk"
 
 
 def _notes(a: TraceSide, b: TraceSide) -> Iterator[str]:
