@@ -38,8 +38,8 @@ _WITHOUT_NAME = re.compile(r"!f[0-9]+(@[0-9a-f]+)?$")  # the place of a function
 
 
 class Amounts(Record, frozen=True, kw_only=True):
-    """Allocations and their bytes; None is not known of contexts. `peak_live_bytes` of a context: its part of the program's
-    peak.
+    """Allocations and their bytes; None is not known of contexts. `peak_live_bytes` of a context: its part of the
+    program's peak.
     """
 
     allocations: int
