@@ -25,7 +25,7 @@ demo: ## advise on a real program and on examples/request_server; write results/
 	@echo "millpond: set-up, build (minutes the first time), advice on xmllint and examples/request_server (2 minutes)"
 	@scripts/setup --system build demo mallocs
 	@scripts/setup --python build demo mallocs & python=$$!; scripts/build demo && wait $$python
-	@.venv/bin/python -m millpond_bench.demo
+	@.venv/bin/python -m millpond_bench.demo_page
 
 test: ## build everything, run the checks and the tests
 	@scripts/setup build demo test

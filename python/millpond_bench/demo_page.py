@@ -75,7 +75,7 @@ def _show_change(before: tuple[str, ...], after: tuple[str, ...], seed: int) -> 
 def main() -> int:
     """Runs the demonstration; returns its exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m millpond_bench.demo", description="Advise on xmllint and on examples/request_server."
+        prog="python -m millpond_bench.demo_page", description="Advise on xmllint and on examples/request_server."
     )
     parser.add_argument("--budget", type=float, default=BUDGET_SECONDS, help="seconds for each program")
     parser.add_argument("--items", type=int, default=ITEMS, help="items of the text that xmllint reads")
