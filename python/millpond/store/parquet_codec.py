@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from millpond.store.column_table import NUMBER, TEXT, TRUTH, WHOLE, Columns, ColumnTable
@@ -23,20 +24,19 @@ _TYPES = {TEXT: "VARCHAR", WHOLE: "BIGINT", NUMBER: "DOUBLE", TRUTH: "BOOLEAN"}
 
 def encode(table: ColumnTable, metadata: Mapping[str, str]) -> bytes:
     """The bytes of a Parquet file, packed by zstd, with texts about the whole file. duckdb.Error. O(size)."""
-    names = ", ".join(f"{_quoted(key)}: ?" for key in metadata)
-    with database.connection() as connection, _memory_file(b"") as (file, place):
+    texts = ", ".join(f"{_quoted(key)}: ?" for key in metadata)
+    with database.connection() as connection, _memory_file(b"") as place:
         rows, parameters = _rows(connection, table)
-        connection.execute(
-            f"copy ({rows}) to '{place}' (format parquet, compression zstd, use_tmp_file false"
-            f"{f', kv_metadata {{{names}}}' if metadata else ''})",
-            [*parameters, *metadata.values()],
-        )
-        return os.pread(file, os.fstat(file).st_size, 0)
+        options = ["format parquet", "compression zstd", "use_tmp_file false"]
+        options += [f"kv_metadata {{{texts}}}"] if metadata else []
+        options += ["dictionary_size_limit 0"] if parameters else []  # a dictionary has one NaN for all
+        connection.execute(f"copy ({rows}) to '{place}' ({', '.join(options)})", [*parameters, *metadata.values()])
+        return Path(place).read_bytes()
 
 
 def decode(content: bytes, columns: Columns) -> ColumnTable:
     """The columns of a Parquet file. duckdb.Error if it is damaged or a value is out of its kind. O(size)."""
-    with database.connection() as connection, _memory_file(content) as (_, place):
+    with database.connection() as connection, _memory_file(content) as place:
         found = connection.execute(f"select {selection(columns)} from {files_in([place])}").fetchnumpy()
     return ColumnTable.of(columns, found)
 
@@ -84,12 +84,9 @@ def _quoted(name: str) -> str:
 
 
 @contextmanager
-def _memory_file(content: bytes) -> Iterator[tuple[int, str]]:
-    """A file with this content that lies in memory only: its descriptor, and a path by which this process opens it."""
-    descriptor = os.memfd_create("parquet", os.MFD_CLOEXEC)
-    try:
-        with os.fdopen(os.dup(descriptor), "wb") as file:
-            file.write(content)
-        yield descriptor, f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
+def _memory_file(content: bytes) -> Iterator[str]:
+    """Yields a path by which this process opens a file with this content, which lies in memory only."""
+    with os.fdopen(os.memfd_create("parquet", os.MFD_CLOEXEC), "wb") as file:
+        file.write(content)
+        file.flush()
+        yield f"/proc/self/fd/{file.fileno()}"

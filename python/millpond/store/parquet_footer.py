@@ -123,7 +123,7 @@ def _kind(element: Mapping[int, Any]) -> str:
         return "lists"
     name = _TYPES[element[1]]
     if 10 in element:
-        return _LOGICAL_KINDS.get(next(iter(element[10])), f"another meaning of {name}")
+        return _LOGICAL_KINDS.get(next(iter(element[10]), 0), f"another meaning of {name}")
     if 6 in element:
         return _CONVERTED_KINDS.get(element[6], f"another meaning of {name}")
     return _PLAIN_KINDS.get(name, name)
