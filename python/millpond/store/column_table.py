@@ -20,7 +20,7 @@ Columns = Mapping[str, str]
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """Columns of equal length. Immutable by agreement: nobody writes to the arrays.
+    """Columns of equal length. Immutable by agreement: no caller writes to the arrays.
 
     `values`: of each column an array of objects (`str`; None is null), int64, float64 or bool, masked where it is null.
     """
@@ -91,7 +91,7 @@ def _array(kind: str, values: Sequence[Any] | Array) -> Array:
 
 
 def _without_masked_text(values: Array) -> Array:
-    """The texts with None in the place of a mask, which would hide from SQL that they are objects."""
+    """The texts with None in the place of a mask, as in every column of text."""
     import numpy as np
 
     if not isinstance(values, np.ma.MaskedArray):

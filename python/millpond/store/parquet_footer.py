@@ -68,6 +68,8 @@ def parse_footer(footer: bytes) -> ParquetFooter:
         found = _Thrift(footer).structure()
         kinds = _kinds(found[2])
         metadata = {pair[1]: pair.get(2, b"") for pair in found.get(5, ())}
+        if not all(isinstance(text, bytes) for pair in metadata.items() for text in pair):
+            raise TypeError("a text is none")
         chunks = tuple(_chunk(column[3]) for group in found[4] for column in group[1])
     except (LookupError, TypeError, AttributeError, struct.error) as error:
         raise ValueError("its footer is damaged") from error
@@ -88,17 +90,18 @@ def require_pages(content: bytes, footer: ParquetFooter) -> None:
 
 
 def _page_end(content: bytes, at: int) -> int:
-    """The end of the page that begins there. ValueError if its checksum is wrong, or if there is none."""
+    """The end of the page that begins there. ValueError if its checksum is wrong, or if no page begins there."""
     thrift = _Thrift(content, at)
     try:
         header = thrift.structure()
         length: int = header[3]
         page = content[thrift.at : thrift.at + length]
+        checksum = header[4] & 0xFFFFFFFF if 4 in header else None
     except (LookupError, TypeError, struct.error) as error:
         raise ValueError("the header of a page is damaged") from error
     if length < 0 or len(page) != length:
         raise ValueError("a page is longer than the file")
-    if 4 in header and zlib.crc32(page) != header[4] & 0xFFFFFFFF:
+    if checksum is not None and zlib.crc32(page) != checksum:
         raise ValueError("the checksum of a page is wrong")
     return thrift.at + length
 

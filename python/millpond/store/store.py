@@ -208,8 +208,7 @@ class Store:
         Files that are damaged or foreign are left out, and are then among `skipped`. Failure (status 3) if there is no
         observation to query.
         """
-        import duckdb
-
+        duckdb = database.library()
         with database.connection() as connection:
             try:
                 for relation in RELATIONS:

@@ -33,7 +33,7 @@ from millpond.store.parquet_footer import (
     parse_footer,
     require_pages,
 )
-from millpond.system import memory_limit, output
+from millpond.system import database, memory_limit, output
 from millpond.system.input_file import NotRegularError, open_regular, parse_json, read_bytes
 
 PARQUET, DOCUMENT = ".parquet", ".json.gz"
@@ -71,8 +71,7 @@ def parquet_bytes(table: ColumnTable, about: Mapping[str, Any]) -> bytes:
 
 
 def _encoded(table: ColumnTable, metadata: Mapping[str, str]) -> bytes:
-    import duckdb
-
+    duckdb = database.library()
     try:
         return parquet_codec.encode(table, metadata)
     except duckdb.Error as error:
@@ -185,8 +184,7 @@ def read_parquet(path: Path, columns: Columns, *older: Columns) -> ColumnTable:
 
 
 def _decoded(content: bytes, columns: Columns) -> ColumnTable:
-    import duckdb
-
+    duckdb = database.library()
     try:
         return parquet_codec.decode(content, columns)
     except duckdb.Error as error:
