@@ -69,7 +69,7 @@ def parse_footer(footer: bytes) -> ParquetFooter:
         kinds = _kinds(found[2])
         metadata = {pair[1]: pair.get(2, b"") for pair in found.get(5, ())}
         if not all(isinstance(text, bytes) for pair in metadata.items() for text in pair):
-            raise TypeError("a text is none")
+            raise TypeError("a text is not bytes")
         chunks = tuple(_chunk(column[3]) for group in found[4] for column in group[1])
     except (LookupError, TypeError, AttributeError, struct.error) as error:
         raise ValueError("its footer is damaged") from error
