@@ -18,6 +18,7 @@ import sample_store
 from conftest import FakeLab
 
 from millpond.store import store_files
+from millpond.store.column_table import TEXT, WHOLE, ColumnTable
 from millpond.store.relations import RELATIONS
 from millpond.store.store import Store
 from tiers import scaled
@@ -85,13 +86,9 @@ def put(path: Path, document: Any) -> None:
 
 def rewrite(path: Path, relation: str, change: dict[str, list[Any]], about: Any = None) -> None:
     """Rewrites a relation's file with some columns replaced."""
-    import pyarrow as pa
-
     table = store_files.read_parquet(path, RELATIONS[relation])
-    for name, values in change.items():
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, table.schema.field(at), pa.array(values, type=table.schema.field(at).type))
-    store_files.write_parquet(path, table, store_files.about(path) if about is None else about)
+    changed = ColumnTable.of(table.kinds, {**table.values, **change})
+    store_files.write_parquet(path, changed, store_files.about(path) if about is None else about)
 
 
 @pytest.mark.lengthy
@@ -162,7 +159,7 @@ BAD_TEXTS = [
 def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], text: str | None) -> None:
     folder, run = store
     path = folder / "observations" / f"{run}.parquet"
-    rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
+    rows = len(store_files.read_parquet(path, RELATIONS["observations"]))
     rewrite(path, "observations", {"parameters": [text] * rows})
     assert 3 in read_all(lab, folder, ("json",))
 
@@ -172,7 +169,7 @@ def test_parameters_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], t
 def test_subjects_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], text: str) -> None:
     folder, run = store
     path = folder / "observations" / f"{run}.parquet"
-    rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
+    rows = len(store_files.read_parquet(path, RELATIONS["observations"]))
     rewrite(path, "observations", {"subject": [text] * rows})
     assert 3 in read_all(lab, folder, ("json",))
 
@@ -182,13 +179,11 @@ def test_subjects_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], tex
 def test_columns_of_another_type_are_foreign(lab: FakeLab, store: tuple[Path, str], column: str) -> None:
     folder, run = store
     path = folder / "observations" / f"{run}.parquet"
-    rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
-    wrong = 5 if column == "stage" else "x"
+    rows = len(store_files.read_parquet(path, RELATIONS["observations"]))
+    kind, wrong = (WHOLE, 5) if column == "stage" else (TEXT, "x")
     table = store_files.read_parquet(path, RELATIONS["observations"])
-    place = table.schema.get_field_index(column)
-    import pyarrow as pa
-
-    store_files.write_parquet(path, table.set_column(place, column, pa.array([wrong] * rows)), store_files.about(path))
+    foreign = ColumnTable.of({**table.kinds, column: kind}, {**table.values, column: [wrong] * rows})
+    store_files.write_parquet(path, foreign, store_files.about(path))
     assert 3 in read_all(lab, folder, ("json",))
 
 
@@ -200,7 +195,7 @@ BAD_PLANS = ["5", "[]", "{", DEEP_ROW, '{"routes": 5}', '{"routes": [5]}', '{"ro
 def test_plans_of_rows_are_checked(lab: FakeLab, store: tuple[Path, str], plan: str) -> None:
     folder, run = store
     path = folder / "observations" / f"{run}.parquet"
-    rows = store_files.read_parquet(path, RELATIONS["observations"]).num_rows
+    rows = len(store_files.read_parquet(path, RELATIONS["observations"]))
     rewrite(path, "observations", {"plan": [plan] * rows})
     assert 3 in read_all(lab, folder, ("json",))
 
@@ -211,7 +206,7 @@ def test_any_column_may_be_empty_or_strange(lab: FakeLab, store: tuple[Path, str
     folder, run = store
     path = folder / relation / f"{run}.parquet"
     sound_bytes = path.read_bytes()
-    rows = store_files.read_parquet(path, RELATIONS[relation]).num_rows
+    rows = len(store_files.read_parquet(path, RELATIONS[relation]))
     strange = {"whole numbers": [2**62, -5], "numbers": [float("nan"), -1e308], "text": ["", DEEP_ROW]}
     for value in [None, *strange.get(RELATIONS[relation][column], [])]:
         rewrite(path, relation, {column: [value] * rows})

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, norm, t, ttest_1samp, wilcoxon
 
 from millpond.statistics import order_statistics as s
 from millpond.statistics import students_t
 
+scipy_stats = pytest.importorskip("scipy.stats")
+binom, norm, t = scipy_stats.binom, scipy_stats.norm, scipy_stats.t
+ttest_1samp, wilcoxon = scipy_stats.ttest_1samp, scipy_stats.wilcoxon
 pytestmark = pytest.mark.lengthy
 
 Array = np.ndarray[Any, np.dtype[np.float64]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -252,6 +254,21 @@ def test_python_talks_to_native_code_by_command_lines_only() -> None:
         if name.split(".")[0] in bridges
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_packages_import_only_what_they_declare() -> None:
+    """A package that only tests use is not on a user's machine. MarkupSafe and Dask come with declared packages."""
+    project = tomllib.loads(repository.text(Path("pyproject.toml")))["project"]
+    required = [*project["dependencies"], *project["optional-dependencies"]["cluster"], "dask", "markupsafe"]
+    declared = {re.split(r"[^\w-]", name)[0] for name in required}
+    wrong = {
+        f"{path} imports {name}"
+        for path in repository.python_files()
+        if path.parts[:2] in (("python", "millpond"), ("python", "millpond_bench"))
+        for name in {each.split(".")[0] for each in imported_modules(path)}
+        if name not in declared | sys.stdlib_module_names | {"millpond", "millpond_bench"}
+    }
+    assert not wrong, "\n".join(sorted(wrong))
 
 
 def test_class_names_are_unique() -> None:

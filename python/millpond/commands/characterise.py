@@ -17,7 +17,7 @@ from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.fleet import MergedTraces, merge_traces, traces_of
 from millpond.rounds.fleet_data import SCHEMA, Fleet
 from millpond.rounds.recording import CHARACTERISE, read_json
-from millpond.store.store_files import write_parquet
+from millpond.store.store_files import parquet_bytes
 from millpond.system import native
 from millpond.system.debug_files import use_debug_files
 from millpond.system.errors import Failure, Status
@@ -122,11 +122,8 @@ def _warn(lines: Sequence[str]) -> None:
 
 
 def _parquet(merged: MergedTraces) -> bytes:
-    with temporary_folder() as folder:
-        path = folder / "fleet.parquet"
-        about = {"schema": SCHEMA, "unusable": [one.to_json() for one in merged.unusable]}
-        write_parquet(path, merged.rows.table(), about)
-        return path.read_bytes()
+    about = {"schema": SCHEMA, "unusable": [one.to_json() for one in merged.unusable]}
+    return parquet_bytes(merged.rows.table(), about)
 
 
 def _write_reports(request: ShowRequest, fleet: Fleet) -> None:

@@ -23,8 +23,7 @@ from millpond.rounds.characterisation import LifetimeBin, Size
 from millpond.rounds.fleet_data import Fleet, FleetBuild, FleetProcess, FleetSubsystem, FleetUse, Outlier
 from millpond.rounds.fleet_use import COUNTS, LETTERS, SubsystemUse, TraceFigures, UnusableTrace, UseCounts
 from millpond.statistics.distribution import Distribution, Values
-from millpond.store.store_files import NUMBER, TEXT, WHOLE, Columns, schema_of
-from millpond.system import memory_limit
+from millpond.store.column_table import NUMBER, TEXT, WHOLE, Columns, ColumnTable
 
 # Facts of a process; null in the rows of subsystems, so that their sums are right.
 _PROCESS_FACTS: Columns = {"threads": WHOLE, "cpu_seconds": NUMBER, "duration_seconds": NUMBER, "lost": WHOLE}
@@ -116,31 +115,28 @@ class BuildRows:
             lifetimes=tuple(LifetimeBin(*pair) for pair in sorted(sums.lifetimes.items())), **use,
         )  # fmt: skip
 
-    def table(self) -> Any:
-        """Returns the rows as an Arrow table with COLUMNS. O(rows)."""
-        pa = memory_limit.arrow()
-        schema = schema_of(COLUMNS)
-        subsystem = np.array(self._subsystem)
-        is_whole = subsystem == _WHOLE
-        process_of_row, subsystem_of_row = pa.array(self._process), pa.array(subsystem, mask=is_whole)
-        whole_process_of_row = pa.array(self._process, mask=~is_whole)
+    def table(self) -> ColumnTable:
+        """Returns the rows as a table with COLUMNS. O(rows)."""
+        process, subsystem = self._process, self._subsystem
+        names, kinds = list(self._numbers), [sums.kind for sums in self._subsystems.values()]
 
-        def column(name: str) -> Any:
-            kind = schema.field(name).type
+        def column(name: str) -> Values | list[Any]:
             if name in COUNTS:
-                return pa.array(self._counts[name], type=kind)
+                return np.array(self._counts[name])
             if name in LETTERS:
-                return pa.array(np.array(self._letters[name]), type=kind, from_pandas=True)
+                letters = np.array(self._letters[name])
+                return np.ma.MaskedArray(letters, np.isnan(letters))
             if name == "build_id":
-                return pa.repeat(pa.scalar(self._build_id, type=kind), len(subsystem))
-            if name == "subsystem":
-                return pa.array(list(self._numbers), type=kind).take(subsystem_of_row)
-            if name == "kind":
-                return pa.array([sums.kind for sums in self._subsystems.values()], type=kind).take(subsystem_of_row)
-            values = pa.array([getattr(process, name) for process in self._processes], type=kind)
-            return values.take(whole_process_of_row if name in _PROCESS_FACTS else process_of_row)
+                return [self._build_id] * len(process)
+            if name in ("subsystem", "kind"):
+                texts = names if name == "subsystem" else kinds
+                return [None if number == _WHOLE else texts[number] for number in subsystem]
+            values = [getattr(one, name) for one in self._processes]
+            if name in _PROCESS_FACTS:
+                return [values[p] if s == _WHOLE else None for p, s in zip(process, subsystem, strict=True)]
+            return [values[p] for p in process]
 
-        return pa.table([column(name) for name in COLUMNS], schema=schema)
+        return ColumnTable.of(COLUMNS, {name: column(name) for name in COLUMNS})
 
 
 @dataclass(frozen=True)
@@ -221,7 +217,6 @@ class FleetRows:
         ordered = sorted(builds, key=lambda b: (-b.whole.events, b.build_id, b.executables))
         return Fleet(builds=tuple(ordered), unusable=tuple(unusable))
 
-    def table(self) -> Any:
-        """Returns the rows of all builds as an Arrow table with COLUMNS. O(rows)."""
-        pa = memory_limit.arrow()
-        return pa.concat_tables([schema_of(COLUMNS).empty_table(), *(rows.table() for rows in self._builds.values())])
+    def table(self) -> ColumnTable:
+        """Returns the rows of all builds as a table with COLUMNS. O(rows)."""
+        return ColumnTable.joined(COLUMNS, [rows.table() for rows in self._builds.values()])

@@ -11,6 +11,7 @@ The rest of a document lies in the footer of the Parquet file, so that nothing i
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,21 +19,10 @@ from typing import Any
 from msgspec.structs import fields
 
 from millpond.store.call_tree import COUNTS, CallTree
+from millpond.store.column_table import NUMBER, TEXT, TRUTH, WHOLE, Columns, ColumnTable
 from millpond.store.observations import FIELDS, Observation, require_texts
-from millpond.store.store_files import (
-    NUMBER,
-    TEXT,
-    TRUTH,
-    WHOLE,
-    Columns,
-    Unreadable,
-    about,
-    columns_of,
-    read_parquet,
-    schema_of,
-)
+from millpond.store.store_files import Unreadable, about, read_parquet
 from millpond.store.version_1 import FIELDS_1, of_version_1
-from millpond.system import memory_limit
 from millpond.system.any_bytes import kept
 from millpond.system.input_file import parse_json
 from millpond.system.records import decode
@@ -54,7 +44,10 @@ RELATIONS: Mapping[str, Columns] = {
 }  # fmt: skip
 
 
+# A column that only observations of version 1 have.
+OLD_COLUMN = "strategy"
 _OBSERVATIONS_1: Columns = {name: _NUMERIC.get(name, TEXT) for name in FIELDS_1}
+_JSON_TEXTS = ("parameters", "subject", "plan")
 # The columns that every row of a relation has, and that its readers rely on.
 _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
     "observations": tuple(field.encode_name for field in fields(Observation) if field.required),
@@ -63,60 +56,55 @@ _NEVER_NULL: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read(relation: str, path: Path) -> Any:
+def read(relation: str, path: Path) -> ColumnTable:
     """The relation's columns of a file, with every page and its texts checked. Raises Unreadable. O(size)."""
-    is_old = relation == "observations" and columns_of(path) >= {"strategy"}
-    table = read_parquet(path, _OBSERVATIONS_1 if is_old else RELATIONS[relation])
+    table = read_parquet(path, RELATIONS[relation], *([_OBSERVATIONS_1] if relation == "observations" else []))
     try:
-        if is_old:
-            table = observations_table([of_version_1(row) for row in table.to_pylist()])
+        if OLD_COLUMN in table.kinds:
+            table = observations_table([of_version_1(row) for row in table.rows()])
         _require_rows(relation, table)
-        table = table.select(list(RELATIONS[relation])).cast(schema_of(RELATIONS[relation]))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise Unreadable(f"damaged: {' '.join(str(error).split())[:120]}") from error
     return table
 
 
-def _require_rows(relation: str, table: Any) -> None:
+def _require_rows(relation: str, table: ColumnTable) -> None:
     """Raises ValueError, or the error of a wrong type, if a value cannot be from its writer."""
-    import pyarrow.compute as compute
-
     for name in _NEVER_NULL[relation]:
-        if table.column(name).null_count:
+        if table.has_null(name):
             raise ValueError(f"its column {name} has rows without a value")
     if relation == "observations":
-        if compute.all(compute.is_finite(table.column("value").cast("float64"))).as_py() is False:
+        if not all(value is None or math.isfinite(value) for value in table.column("value")):
             raise ValueError("its column value has a number that is not finite")
-        texts = table.group_by(["parameters", "subject", "plan"]).aggregate([]).to_pylist()
-        for row in texts:
-            require_texts(**row)
+        texts = zip(*(table.column(name) for name in _JSON_TEXTS), strict=True)
+        for row in dict.fromkeys(texts):
+            require_texts(**dict(zip(_JSON_TEXTS, row, strict=True)))
     elif relation == "subsystems":
-        for text in table.column("detail").to_pylist():
+        for text in table.column("detail"):
             if not isinstance(parse_json(text), dict):
                 raise ValueError("its column detail does not hold a JSON object")
 
 
 def observations_in(path: Path) -> list[Observation]:
     """The rows of a file, in their order. Raises Unreadable like `read`."""
-    return decode(list[Observation], read("observations", path).to_pylist())
+    return decode(list[Observation], read("observations", path).rows())
 
 
-def observations_table(rows: Sequence[Observation]) -> Any:
+def observations_table(rows: Sequence[Observation]) -> ColumnTable:
     """The rows of a journal as a table."""
-    pa = memory_limit.arrow()
-    return pa.Table.from_pylist([row.to_json() for row in rows], schema=schema_of(RELATIONS["observations"]))
+    columns = {each.encode_name: [getattr(row, each.name) for row in rows] for each in fields(Observation)}
+    texts = {
+        name: [value and kept(value) for value in columns[name]]
+        for name, kind in RELATIONS["observations"].items()
+        if kind == TEXT
+    }
+    return ColumnTable.of(RELATIONS["observations"], {**columns, **texts})
 
 
-def empty_table(relation: str) -> Any:
-    """The relation without rows, for a store to which no run has written yet."""
-    return schema_of(RELATIONS[relation]).empty_table()
-
-
-def subsystems_table(run: str, subsystems: Sequence[Mapping[str, Any]]) -> Any:
+def subsystems_table(run: str, subsystems: Sequence[Mapping[str, Any]]) -> ColumnTable:
     """A row for each subsystem, in their order."""
-    pa = memory_limit.arrow()
     rows = [_subsystem_row(run, position, s) for position, s in enumerate(subsystems)]
-    return pa.Table.from_pylist(rows, schema=schema_of(RELATIONS["subsystems"]))
+    return ColumnTable.of_rows(RELATIONS["subsystems"], rows)
 
 
 def _subsystem_row(run: str, position: int, subsystem: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,18 +132,17 @@ def _number(value: object, make: type) -> Any:
 
 def subsystems_in(path: Path) -> list[dict[str, Any]]:
     """The rows of a file by their columns, ordered by position. Raises Unreadable like `read`."""
-    return list(read("subsystems", path).sort_by("position").to_pylist())
+    return sorted(read("subsystems", path).rows(), key=lambda row: int(row["position"]))
 
 
-def contexts_table(run: str, tree: CallTree) -> Any:
+def contexts_table(run: str, tree: CallTree) -> ColumnTable:
     """The nodes as rows, with names in the place of numbers.
 
-    Raises ValueError (or a type that Arrow derives from it) if a number refers to no function or subsystem.
+    Raises ValueError if a number refers to no function or subsystem, or has more than 64 bits.
     """
-    pa = memory_limit.arrow()
     nodes = tree.nodes
     parent, function, subsystem, *counts = zip(*nodes, strict=True) if nodes else ((),) * (3 + len(COUNTS))
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "run": [run] * len(nodes),
         "node": list(range(1, len(nodes) + 1)),
         "parent": parent,
@@ -165,9 +152,7 @@ def contexts_table(run: str, tree: CallTree) -> Any:
         "function_index": function,
         "subsystem_index": subsystem,
     }
-    schema = schema_of(RELATIONS["contexts"])
-    arrays = [pa.array(columns[field.name], type=field.type) for field in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    return ColumnTable.of(RELATIONS["contexts"], columns)
 
 
 def _names(indices: Sequence[int], names: Sequence[str]) -> list[str | None]:
@@ -179,7 +164,7 @@ def _names(indices: Sequence[int], names: Sequence[str]) -> list[str | None]:
 def call_tree_in(path: Path) -> CallTree:
     """The tree of a file, from its rows and its footer. Raises Unreadable like `read`."""
     table = read("contexts", path)
-    columns = [table.column(name).to_pylist() for name in ("parent", "function_index", "subsystem_index", *COUNTS)]
+    columns = [table.column(name) for name in ("parent", "function_index", "subsystem_index", *COUNTS)]
     return CallTree.from_json({**about(path), "nodes": list(zip(*columns, strict=True))})
 
 

@@ -27,11 +27,13 @@ from typing import Any, NoReturn
 from millpond.store import store_files
 from millpond.store.call_tree import CallTree
 from millpond.store.check import KIND, Inspector, Made
+from millpond.store.column_table import ColumnTable
 from millpond.store.observations import Journal
+from millpond.store.parquet_codec import create_table, files_in, selection
 from millpond.store.relations import (
+    OLD_COLUMN,
     RELATIONS,
     contexts_table,
-    empty_table,
     observations_table,
     read,
     subsystems_table,
@@ -39,7 +41,7 @@ from millpond.store.relations import (
 from millpond.store.run_contents import RunContents
 from millpond.store.store_files import DOCUMENT, PARQUET, SkippedFile
 from millpond.store.unfinished import salvage
-from millpond.system import memory_limit, output
+from millpond.system import database, output
 from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status, cannot_write
 from millpond.system.machine import this_machine
@@ -48,6 +50,8 @@ from millpond.system.new_folders import make_folder
 DEFAULT = Path("results/store")
 LATEST = "latest"
 _OBSERVATIONS, _SUBSYSTEMS, _CONTEXTS, _CHARACTERISATION = "observations", "subsystems", "contexts", "characterisation"
+# Characters of a path that match other files in SQL.
+_NO_SQL_PATH = re.compile(r"[*?\[]")
 _STAMP = "%Y%m%dT%H%M%S"
 
 
@@ -204,36 +208,33 @@ class Store:
         Files that are damaged or foreign are left out, and are then among `skipped`. Failure (status 3) if there is no
         observation to query.
         """
-        duckdb, settings = memory_limit.database()
-        with duckdb.connect(config=settings) as connection:
+        duckdb = database.library()
+        with database.connection() as connection:
             try:
                 for relation in RELATIONS:
                     if re.search(rf"\b{relation}\b", sql):
-                        self._add_view(connection, relation)
+                        self._add_relation(connection, relation)
                 answer = connection.execute(sql, list(parameters))
                 names = [column[0] for column in answer.description or []]
                 return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
             except (duckdb.IOException, duckdb.InvalidInputException) as error:
                 raise Failure(Status.INPUT, f"the store {self.folder} cannot be read: {error}") from error
 
-    def _add_view(self, connection: Any, relation: str) -> None:
-        import pyarrow as pa
-        from pyarrow import dataset
-
-        files = self.files(relation)
-        if files:
-            # Read with the library that has checked them: another may accept or reject other files.
-            columns = RELATIONS[relation]
-            # Arrow cannot open a path that is not UTF-8.
-            if all(store_files.columns_of(p) == columns.keys() and kept(str(p)) == str(p) for p in files):
-                found = dataset.dataset([str(p) for p in files], schema=store_files.schema_of(columns))
-            else:
-                found = pa.concat_tables([read(relation, path) for path in files])
-            connection.register(relation, found)
-        elif relation == _OBSERVATIONS:
+    def _add_relation(self, connection: Any, relation: str) -> None:
+        """Makes the rows of a relation a view of its files, or a table if a file must be converted or has a name that
+        SQL cannot have.
+        """
+        columns, files = RELATIONS[relation], self.files(relation)
+        if not files and relation == _OBSERVATIONS:
             self._no_observations()
-        else:
-            connection.register(relation, empty_table(relation))
+        paths = [str(path) for path in files]
+        if files and not any(_NO_SQL_PATH.search(path) or kept(path) != path for path in paths):
+            rows = files_in(paths)
+            names = {name for name, *_ in connection.execute(f"describe from {rows}").fetchall()}
+            if not (relation == _OBSERVATIONS and OLD_COLUMN in names):
+                connection.execute(f"create temp view {relation} as select {selection(columns)} from {rows}")
+                return
+        create_table(connection, relation, ColumnTable.joined(columns, [read(relation, path) for path in files]))
 
     def _no_observations(self) -> NoReturn:
         why = "; ".join(map(str, self._inspector.skipped_in(_OBSERVATIONS)))

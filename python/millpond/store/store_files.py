@@ -17,24 +17,30 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from millpond.system import memory_limit, output
-from millpond.system.any_bytes import kept
-from millpond.system.input_file import NotRegularError, parse_json, read_bytes, require_regular
+from millpond.store import parquet_codec
+from millpond.store.column_table import NUMBER, WHOLE, Columns, ColumnTable
+from millpond.store.parquet_footer import (
+    NOTHING,
+    TAIL_BYTES,
+    ParquetFooter,
+    footer_bytes,
+    footer_offset,
+    parse_footer,
+    require_pages,
+)
+from millpond.system import database, memory_limit, output
+from millpond.system.input_file import NotRegularError, open_regular, parse_json, read_bytes
 
 PARQUET, DOCUMENT = ".parquet", ".json.gz"
 # The key of our metadata about a whole Parquet file.
-METADATA_KEY = b"millpond"
+METADATA_KEY = "millpond"
 # The mark before the footer, followed by four bytes of checksum; and the footer's key which says that there is one.
-_SEAL, _SEALED_KEY, _SEAL_BYTES = b"MILLPOND", b"millpond.checksum", 12
-# Kinds of columns, by their values.
-TEXT, WHOLE, NUMBER, TRUTH = "text", "whole numbers", "numbers", "true or false"
-Columns = Mapping[str, str]
+_SEAL, _SEALED_KEY, _SEAL_BYTES = b"MILLPOND", "millpond.checksum", 12
 
 
 @dataclass(frozen=True)
@@ -52,49 +58,44 @@ class Unreadable(Exception):
     """A file that cannot be used; the message is the reason, a half-sentence."""
 
 
-def schema_of(columns: Columns) -> Any:
-    """The Arrow schema of a relation."""
-    pa = memory_limit.arrow()
-
-    types = {TEXT: pa.string(), WHOLE: pa.int64(), NUMBER: pa.float64(), TRUTH: pa.bool_()}
-    return pa.schema([(name, types[kind]) for name, kind in columns.items()])
-
-
-def write_parquet(path: Path, table: Any, about: Mapping[str, Any]) -> None:
+def write_parquet(path: Path, table: ColumnTable, about: Mapping[str, Any]) -> None:
     """Writes a table whole or not at all, with `about` in its footer. Failure (status 4) if that is impossible."""
-    import pyarrow.parquet as parquet
-
-    text = output.json_text(about, compact=True).rstrip("\n").encode()
     with output.written_aside(path) as aside:
-        table = table.replace_schema_metadata({METADATA_KEY: text, _SEALED_KEY: b"before the footer"})
-        with _for_arrow(aside) as file:
-            parquet.write_table(table, file, compression="zstd", write_page_checksum=True, write_statistics=False)
-        _seal(aside)
+        aside.write_bytes(parquet_bytes(table, about))
 
 
-def _seal(path: Path) -> None:
-    content = path.read_bytes()
-    at = _footer_at(content)
+def parquet_bytes(table: ColumnTable, about: Mapping[str, Any]) -> bytes:
+    """The content of a Parquet file with `about` in its footer. ValueError if a text cannot be UTF-8. O(size)."""
+    text = output.json_text(about, compact=True).rstrip("\n")
+    return _sealed(_encoded(table, {METADATA_KEY: text, _SEALED_KEY: "before the footer"}))
+
+
+def _encoded(table: ColumnTable, metadata: Mapping[str, str]) -> bytes:
+    duckdb = database.library()
+    try:
+        return parquet_codec.encode(table, metadata)
+    except duckdb.Error as error:
+        memory_limit.raise_lack(error)
+        raise ValueError(str(error)) from error
+
+
+def _sealed(content: bytes) -> bytes:
+    at = footer_offset(content)
     body, footer = content[:at], content[at:]
-    path.write_bytes(b"".join((body, _SEAL, zlib.crc32(footer, zlib.crc32(body)).to_bytes(4, "little"), footer)))
+    return b"".join((body, _SEAL, zlib.crc32(footer, zlib.crc32(body)).to_bytes(4, "little"), footer))
 
 
-def _footer_at(content: bytes) -> int:
-    """The offset of the footer of a Parquet file; less than 0 without a footer."""
-    return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-
-
-def _require_seal(path: Path, metadata: Mapping[bytes, bytes]) -> None:
-    """Raises Unreadable if the checksum of a file is wrong. Older files have none. OSError. O(size)."""
-    content = read_bytes(path)
-    at = _footer_at(content)
+def _require_seal(content: bytes, footer: ParquetFooter) -> None:
+    """Raises ValueError if the checksum of a file is wrong. Older files have none, but their pages have. O(size)."""
+    at = footer_offset(content)
     begin = at - _SEAL_BYTES
-    if begin >= 0 and content[begin:].startswith(_SEAL):
+    if begin >= 0 and content[begin:at].startswith(_SEAL):
         if zlib.crc32(content[at:], zlib.crc32(content[:begin])) == int.from_bytes(content[at - 4 : at], "little"):
             return
-    elif _SEALED_KEY not in metadata:
+    elif _SEALED_KEY.encode() not in footer.metadata:
+        require_pages(content, footer)
         return
-    raise Unreadable("damaged: its checksum is wrong")
+    raise ValueError("its checksum is wrong")
 
 
 def write_document(path: Path, data: Mapping[str, Any]) -> None:
@@ -117,107 +118,82 @@ def read_document(path: Path) -> dict[str, Any]:
     return data
 
 
-def _schema(path: Path) -> Any:
-    import pyarrow.parquet as parquet
+def _footer(path: Path) -> ParquetFooter:
+    """The footer of a file, without the rest. OSError, ValueError."""
+    with open_regular(path) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL_BYTES))
+        length = footer_bytes(file.read(), size)
+        file.seek(size - TAIL_BYTES - length)
+        return parse_footer(file.read(length))
 
-    with _for_arrow(path) as name:
-        return parquet.read_schema(name)
 
-
-@contextmanager
-def _for_arrow(path: Path) -> Iterator[str]:
-    """The path in a form that Arrow can open: for a path that is not UTF-8, a descriptor that is open while the block
-    runs.
-
-    A Python file object would not do: if an Arrow thread calls one while the interpreter ends, the process ends.
-    """
-    if kept(str(path)) == str(path):
-        yield str(path)
-        return
-    descriptor = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
-    try:
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
+def _whole(path: Path) -> tuple[bytes, ParquetFooter]:
+    """The content of a file and its footer. OSError, ValueError."""
+    content = read_bytes(path)
+    return content, parse_footer(content[footer_offset(content) : -TAIL_BYTES])
 
 
 def about(path: Path) -> dict[str, Any]:
     """The footer's data about the whole file; empty if it has none. Raises Unreadable with the reason."""
-    pa = memory_limit.arrow()
-
     try:
-        require_regular(path)
-        metadata = _schema(path).metadata or {}
-        _require_seal(path, metadata)
-        found = metadata.get(METADATA_KEY)
+        content, footer = _whole(path)
+        _require_seal(content, footer)
+        found = footer.metadata.get(METADATA_KEY.encode())
         data = parse_json(found) if found else {}
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError) as error:
         raise Unreadable(_why(path, error)) from error
     return data if isinstance(data, dict) else {}
 
 
 def check_footer(path: Path, columns: Columns) -> None:
     """Raises Unreadable unless the file is Parquet and has these columns. Reads only the footer."""
-    pa = memory_limit.arrow()
-
     try:
-        require_regular(path)
-        schema = _schema(path)
-    except (OSError, ValueError, pa.ArrowException) as error:
+        footer = _footer(path)
+    except (OSError, ValueError) as error:
         raise Unreadable(_why(path, error)) from error
-    missing = [name for name in columns if name not in schema.names]
+    _require_columns(footer, columns)
+
+
+def _require_columns(footer: ParquetFooter, columns: Columns) -> None:
+    missing = [name for name in columns if name not in footer.kinds]
     if missing:
         raise Unreadable(f"not ours: it has no column {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}")
     for name, kind in columns.items():
-        if not _fits(schema.field(name).type, kind):
-            raise Unreadable(f"not ours: its column {name} holds {schema.field(name).type}, not {kind}")
+        if footer.kinds[name] not in (kind, NOTHING) and (footer.kinds[name], kind) != (WHOLE, NUMBER):
+            raise Unreadable(f"not ours: its column {name} holds {footer.kinds[name]}, not {kind}")
 
 
-def columns_of(path: Path) -> set[str]:
-    """The names of a file's columns; none if it cannot be read."""
-    pa = memory_limit.arrow()
+def read_parquet(path: Path, columns: Columns, *older: Columns) -> ColumnTable:
+    """These columns of a file, or the columns of an older version. Raises Unreadable with the reason. O(size).
 
+    Every byte that has a checksum is checked.
+    """
     try:
-        require_regular(path)
-        return set(_schema(path).names)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        memory_limit.raise_lack(error)
-        return set()
-
-
-def read_parquet(path: Path, columns: Columns) -> Any:
-    """The whole table, every page checked. Raises Unreadable with the reason. O(size)."""
-    pa = memory_limit.arrow()
-    import pyarrow.parquet as parquet
-
-    check_footer(path, columns)
-    try:
-        _require_seal(path, _schema(path).metadata or {})
-        with _for_arrow(path) as name, parquet.ParquetFile(name, page_checksum_verification=True) as file:
-            table = file.read()
-    except (OSError, ValueError, pa.ArrowException) as error:
+        content, footer = _whole(path)
+        columns = next((each for each in (columns, *older) if each.keys() <= footer.kinds.keys()), columns)
+        _require_columns(footer, columns)
+        _require_seal(content, footer)
+        table = _decoded(content, columns)
+    except (OSError, ValueError) as error:
         raise Unreadable(_why(path, error)) from error
-    runs = table.column("run").unique().to_pylist()
+    runs = sorted(set(table.column("run")), key=str)
     if runs and runs != [path.name.removesuffix(PARQUET)]:
         raise Unreadable(f"it holds {_runs_text(runs)}, but its name says otherwise: perhaps it is a copy")
     return table
 
 
+def _decoded(content: bytes, columns: Columns) -> ColumnTable:
+    duckdb = database.library()
+    try:
+        return parquet_codec.decode(content, columns)
+    except duckdb.Error as error:
+        memory_limit.raise_lack(error)
+        raise ValueError("its values cannot be read") from error
+
+
 def _runs_text(runs: list[object]) -> str:
     return f"the run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs"
-
-
-def _fits(kind: Any, wanted: str) -> bool:
-    pa = memory_limit.arrow()
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = {
-        TEXT: (pa.types.is_string, pa.types.is_large_string),
-        WHOLE: (pa.types.is_integer,),
-        NUMBER: (pa.types.is_floating, pa.types.is_integer),
-        TRUTH: (pa.types.is_boolean,),
-    }
-    return pa.types.is_null(kind) or any(test(kind) for test in tests[wanted])
 
 
 def _why(path: Path, error: Exception) -> str:

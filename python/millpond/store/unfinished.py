@@ -175,7 +175,7 @@ def _rows_in(line: bytes, run: str) -> list[Observation]:
 def _holds(target: Path, rows: list[Observation]) -> bool:
     """True if a Parquet file can be read and has every one of these rows."""
     try:
-        kept = set(read("observations", target).column("id").to_pylist())
+        kept = set(read("observations", target).column("id"))
     except store_files.Unreadable:
         return False
     return kept >= {row.id for row in rows}

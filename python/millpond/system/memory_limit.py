@@ -13,9 +13,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from millpond.system.errors import Failure, Status
 
@@ -28,9 +26,9 @@ _LIMITS = (
     (resource.RLIMIT_AS, "addresses", "ulimit -v"),
     (resource.RLIMIT_DATA, "data", "ulimit -d"),
 )
-# Bytes that these libraries need to load and run. With less, they end the process or wait for memory forever.
-_ARROW_BYTES, _DATABASE_BYTES, _SCIPY_BYTES = 200 << 20, 200 << 20, 180 << 20
-_THREADS, _ARROW_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"
+# Bytes that DuckDB needs to load and run. With less, it may end the process.
+_DATABASE_BYTES = 200 << 20
+_THREADS = "OPENBLAS_NUM_THREADS"
 # The C library reserves 128 MiB of addresses for each thread's own heap, unless it is limited to one heap.
 _M_ARENA_MAX = -8
 # Messages of the dynamic linker and the C library about a lack of memory.
@@ -60,41 +58,10 @@ def prepare() -> None:
         np.zeros(1)
 
 
-def arrow() -> Any:
-    """Returns: pyarrow; if a limit is set, with one thread and with the C library's memory.
-
-    Its own allocator reserves memory by the GiB, and each of its threads needs some 10 MB of addresses.
-    """
-    if "pyarrow" not in sys.modules and _lowest() is not None:
-        _require(_ARROW_BYTES)
-        with _setting("ARROW_DEFAULT_MEMORY_POOL", "system"), _setting(_ARROW_THREADS, "1"):
-            import pyarrow as pa
-
-            pa.default_memory_pool()
-            pa.set_cpu_count(1)
-            pa.set_io_thread_count(1)
-    import pyarrow as pa
-
-    return pa
-
-
-def database() -> tuple[Any, dict[str, str]]:
-    """Returns: duckdb and the settings of a connection; if a limit is set, one thread."""
-    is_limited = _lowest() is not None
-    if is_limited:
+def require_database() -> None:
+    """Raises: MemoryError if a limit leaves too little memory to load DuckDB."""
+    if _lowest() is not None:
         _require(_DATABASE_BYTES)
-    import duckdb
-
-    return duckdb, {"threads": "1"} if is_limited else {}
-
-
-def scipy(part: str) -> Any:
-    """Returns: a part of scipy, such as `stats`; if a limit is set, with one thread for its linear algebra."""
-    if "scipy.linalg" not in sys.modules and _lowest() is not None:
-        _require(_SCIPY_BYTES)
-        with _setting(_THREADS, "1"):
-            import_module("scipy.linalg")
-    return import_module(f"scipy.{part}")
 
 
 @contextmanager

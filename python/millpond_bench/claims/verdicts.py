@@ -37,8 +37,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from millpond.statistics import students_t
 from millpond.statistics.order_statistics import MINIMUM_EFFECT, adjust
-from millpond.system import memory_limit
 from millpond_bench.claims.claims import (
     ABSENT,
     HOLDS,
@@ -117,8 +117,7 @@ def _tail(distance: float, error: float, n: int, closed: bool) -> float:
     """Student's tail beyond a distance. Without scatter, the value is exact, and an end of a bound is inside it."""
     if error <= _ROUNDING:
         return 0.0 if distance > _ROUNDING or (closed and distance >= -_ROUNDING) else 1.0
-    stdtr = memory_limit.scipy("special").stdtr
-    return float(stdtr(n - 1, -distance / error))
+    return students_t.tail(distance / error, n - 1)
 
 
 def controlled(judged: Sequence[Verdict], rate: float = RATE) -> list[Verdict]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs verbs of the command line in forks of this process, so that modules are loaded only once.
 
-This process must have no other thread, and no library that starts threads (pyarrow, duckdb).
+This process must have no other thread, and no library that starts threads.
 """
 
 from __future__ import annotations
