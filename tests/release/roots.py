@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
@@ -62,8 +66,17 @@ class Root:
         self.run("apt-get", "update")
         self.run("apt-get", "install", "--yes", "--no-install-recommends", *packages)
 
-    def remove(self) -> None:
-        shutil.rmtree(self.place)
+
+@contextmanager
+def new_root(suite: str, name: str) -> Iterator[Root]:
+    """An empty system whose log is dist/logs/NAME.log, removed afterwards. Skips the test without root rights."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make an empty root (debootstrap, chroot)")
+    place = ROOTS / f"{name}-{os.getpid()}"
+    try:
+        yield Root(suite, place, LOGS / f"{name}.log")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def base_system(suite: str) -> Path:

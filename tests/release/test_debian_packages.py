@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import conftest
 import pytest
 import roots
 
@@ -23,7 +22,7 @@ def package(name: str) -> Path:
 @pytest.fixture(scope="module")
 def root() -> Iterator[roots.Root]:
     """A system with both packages: apt installs their dependencies, then dpkg the files."""
-    for root in conftest.new_root("bookworm", "debian_packages"):
+    with roots.new_root("bookworm", "packages_on_debian_12") as root:
         files = [package(name) for name in PACKAGES]
         root.copy(*files, to="/tmp")
         root.install(*(f"/tmp/{path.name}" for path in files))

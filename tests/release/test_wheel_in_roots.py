@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import conftest
 import pytest
 import roots
 
@@ -21,7 +20,7 @@ ADVICE_SECONDS = "20"
 @pytest.fixture(scope="module")
 def container(wheel: Path) -> Iterator[roots.Root]:
     """A system of Debian 12 on which the steps of the Containerfile were done. pip takes packages from a folder."""
-    for root in conftest.new_root("bookworm", "wheel_on_debian_12"):
+    with roots.new_root("bookworm", "wheel_on_debian_12") as root:
         root.copy(roots.wheel_folder("3.11"), to="/opt")
         root.variables |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/opt/wheels-3.11"}
         for keyword, words in roots.container_steps(roots.ROOT / "Containerfile"):
@@ -40,7 +39,7 @@ def container(wheel: Path) -> Iterator[roots.Root]:
 @pytest.fixture(scope="module")
 def newer(wheel: Path) -> Iterator[roots.Root]:
     """A system of Debian 13 with the wheel in a virtual environment, and without Valgrind."""
-    for root in conftest.new_root("trixie", "wheel_on_debian_13"):
+    with roots.new_root("trixie", "wheel_on_debian_13") as root:
         root.install("python3-venv")
         root.copy(roots.wheel_folder("3.13"), wheel, to="/opt")
         root.run("python3", "-m", "venv", "/opt/millpond")
