@@ -65,9 +65,8 @@ def test_wheel_has_the_licence_of_each_copied_library(opened: zipfile.ZipFile, m
     names = metadata.get_all("License-File", [])
     held = {name.split("/licenses/")[1] for name in opened.namelist() if "/licenses/" in name}
     assert set(names) == held
-    copied = {
-        found[1].lower() for name in opened.namelist() if (found := re.match(r"millpond\.libs/(lib[a-zA-Z]+)", name))
-    }
+    libraries = re.findall(r"^millpond\.libs/(lib[a-zA-Z]+)", "\n".join(opened.namelist()), re.MULTILINE)
+    copied = {library.lower() for library in libraries}
     assert {"libdw", "libelf", "libzstd"} <= copied
     assert [library for library in copied if not any(name.startswith(library) for name in names)] == []
     assert {"LICENSE", "GPL-2.txt", "valgrind.txt"} <= held
