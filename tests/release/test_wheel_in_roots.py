@@ -98,5 +98,10 @@ def test_one_sentence_where_valgrind_is_missing(newer: roots.Root) -> None:
     assert line.startswith("millpond: the Valgrind that is installed has version 3.2")
 
 
+def test_demo_runs_without_a_compiler(newer: roots.Root) -> None:
+    said = newer.run("millpond", "demo", "--budget", ADVICE_SECONDS).stdout
+    assert "$ millpond advise" in said and "$ millpond compare" in said
+
+
 def test_examines_the_installation(root: roots.Root) -> None:
     root.run("millpond", "doctor")
