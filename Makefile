@@ -14,7 +14,7 @@ CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/ma
 TOOLCHAINS = gcc clang clang-libc++
 
 .PHONY: help setup build demo docs quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
-	bench-malloc bench-references results coverage format clean
+	bench-malloc bench-references results coverage format release clean
 
 help: ## show this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
@@ -35,8 +35,8 @@ test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, o
 	@scripts/setup build demo test
 	@scripts/test --more
 
-test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, wheel; SHARD=NAME: one part
-	@scripts/setup build demo docs test test-all
+test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, packages; SHARD=NAME: one part
+	@scripts/setup build demo docs test test-all release
 	@scripts/test --all $(SHARD)
 
 quick: ## after an edit: build, and run the quick tests of the code that changed
@@ -105,5 +105,9 @@ format: ## format C++ and Python in place
 	@scripts/setup build test
 	@scripts/format
 
-clean: ## remove builds and caches; results/ and .venv stay
+release: ## make wheel, source archive, Debian packages and sums in dist; try each in an empty root
+	@scripts/setup build demo test release
+	@scripts/test --all release
+
+clean: ## remove builds and caches; dist/, results/ and .venv stay
 	@rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,13 +19,20 @@ install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DI
   "${CMAKE_CURRENT_LIST_DIR}/mode.cmake" DESTINATION "${millpond_package_dir}" COMPONENT library)
 
 # Installs the programs below a folder of the project whose names begin with `millpond-`; other programs are subjects of
-# measurements. Targets that are built only on demand, for benchmarks, are not installed.
+# measurements. Targets that are built only on demand, for benchmarks, are not installed. Those with the property
+# MILLPOND_KEEPS_SYMBOLS are never stripped: a plan names their functions.
 function(millpond_install_programs_below folder)
   millpond_targets_below("${PROJECT_SOURCE_DIR}/${folder}" targets)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     get_target_property(on_demand ${target} EXCLUDE_FROM_ALL)
-    if(type STREQUAL "EXECUTABLE" AND target MATCHES "^millpond-" AND NOT on_demand)
+    get_target_property(keeps_symbols ${target} MILLPOND_KEEPS_SYMBOLS)
+    if(NOT type STREQUAL "EXECUTABLE" OR NOT target MATCHES "^millpond-" OR on_demand)
+      continue()
+    endif()
+    if(keeps_symbols)
+      install(PROGRAMS $<TARGET_FILE:${target}> DESTINATION "${MILLPOND_INSTALL_BIN}" COMPONENT lab)
+    else()
       install(TARGETS ${target} RUNTIME DESTINATION "${MILLPOND_INSTALL_BIN}" COMPONENT lab)
     endif()
   endforeach()

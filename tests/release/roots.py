@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Empty Debian systems in folders: what a machine has on which nothing of Millpond was built."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIST = ROOT / "dist"
+LOGS = DIST / "logs"
+ROOTS = ROOT / "build/release_roots"
+# Mounts end with the processes: the command has namespaces of its own.
+ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+VARIABLES = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"}
+
+
+class Root:
+    """A Debian system of one suite in a folder of its own; `log` gets every command with its output.
+
+    Needs root. Not thread-safe.
+    """
+
+    def __init__(self, suite: str, place: Path, log: Path) -> None:
+        self.place = place
+        self.variables = dict(VARIABLES)
+        self._log = log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("", encoding="utf-8")
+        place.mkdir(parents=True)
+        subprocess.run(["tar", "-xf", str(base_system(suite)), "-C", str(place)], check=True)
+
+    def run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Runs a command in the system, in /tmp."""
+        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, str(self.place)]
+        inside = ["env", "--ignore-environment", "--chdir=/tmp", *(f"{k}={v}" for k, v in self.variables.items())]
+        start = time.monotonic()
+        done = subprocess.run([*command, *inside, *words], capture_output=True, text=True, check=False)
+        seconds = time.monotonic() - start
+        with self._log.open("a", encoding="utf-8") as log:
+            log.write(f"$ {shlex.join(words)}\n{done.stdout}{done.stderr}status {done.returncode}, {seconds:.1f} s\n\n")
+        assert not check or done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def copy(self, *sources: Path, to: str) -> None:
+        """Copies files and folders into a folder of the system."""
+        folder = self.place / to.lstrip("/")
+        folder.mkdir(parents=True, exist_ok=True)
+        for source in sources:
+            if source.is_dir():
+                shutil.copytree(source, folder / source.name)
+            else:
+                shutil.copy(source, folder)
+
+    def install(self, *packages: str) -> None:
+        """Installs Debian packages by name, or files of packages by their path in the system."""
+        self.variables["DEBIAN_FRONTEND"] = "noninteractive"
+        self.run("apt-get", "update")
+        self.run("apt-get", "install", "--yes", "--no-install-recommends", *packages)
+
+
+@contextmanager
+def new_root(suite: str, name: str) -> Iterator[Root]:
+    """An empty system whose log is dist/logs/NAME.log, removed afterwards. Skips the test without root rights."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make an empty root (debootstrap, chroot)")
+    place = ROOTS / f"{name}-{os.getpid()}"
+    try:
+        yield Root(suite, place, LOGS / f"{name}.log")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def base_system(suite: str) -> Path:
+    """Returns an archive of that suite's smallest system, made once by debootstrap."""
+    archive = ROOTS / f"{suite}.tar.zst"
+    if not archive.exists():
+        place = ROOTS / f"{suite}.partial"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        # Its mounts end with it.
+        debootstrap = ["unshare", "--mount", "debootstrap", "--variant=minbase", suite, str(place), mirror()]
+        subprocess.run(debootstrap, check=True)
+        shutil.rmtree(place / "var/cache/apt/archives")
+        written = archive.with_suffix(".partial")
+        subprocess.run(["tar", "--zstd", "--numeric-owner", "-cf", str(written), "-C", str(place), "."], check=True)
+        written.rename(archive)
+        shutil.rmtree(place)
+    return archive
+
+
+def mirror() -> str:
+    """Returns the address from which apt on this machine gets Debian itself."""
+    command = ["apt-get", "indextargets", "--format", "$(ORIGIN) $(CODENAME) $(SITE)"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for line in listed.splitlines():
+        origin, codename, site = line.split(" ", 2)
+        if origin == "Debian" and "-" not in codename:
+            return site
+    raise AssertionError("apt on this machine has no source of Debian's own packages")
+
+
+def wheel_folder(python: str) -> Path:
+    """Returns a folder with the locked packages as wheels for that version of Python, collected once for a lock."""
+    lock = ROOT / "requirements/run.lock"
+    folder = ROOTS / f"wheels-{python}"
+    stamp = folder / lock.name
+    if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
+        shutil.rmtree(folder, ignore_errors=True)
+        platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in (17, 24, 27, 28)]
+        command = [
+            str(ROOT / ".venv/bin/python"), "-m", "pip", "--quiet", "--disable-pip-version-check", "download",
+            "--no-deps", "--only-binary=:all:", "--require-hashes", f"--python-version={python}", *platforms,
+            "--platform=manylinux2014_x86_64", f"--dest={folder}", f"--requirement={lock}",
+        ]  # fmt: skip
+        subprocess.run(command, check=True)
+        shutil.copy(lock, stamp)
+    return folder
+
+
+def container_steps(path: Path) -> list[tuple[str, Sequence[str]]]:
+    """Returns the steps of a Containerfile: the keyword and its words. Knows FROM, COPY, RUN and ENV."""
+    steps = []
+    for line in path.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
+        if line.strip() and not line.startswith("#"):
+            keyword, rest = line.split(maxsplit=1)
+            steps.append((keyword, [rest] if keyword == "RUN" else rest.split()))
+    return steps
