@@ -35,8 +35,8 @@ test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, o
 	@scripts/setup build demo test
 	@scripts/test --more
 
-test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, wheel; SHARD=NAME: one part
-	@scripts/setup build demo docs test test-all
+test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, packages; SHARD=NAME: one part
+	@scripts/setup build demo docs test test-all packages
 	@scripts/test --all $(SHARD)
 
 quick: ## after an edit: build, and run the quick tests of the code that changed
