@@ -220,6 +220,19 @@ class DoctorRequest:
 
 
 @dataclass(frozen=True)
+class DemoRequest:
+    """The request of `millpond demo`. `requests`: how many the example serves, which gives it its length."""
+
+    budget: float = option(
+        "--budget", "SECONDS", "Time for the advice; measuring the change takes some ten seconds more.", kind=number(),
+        default=35.0,
+    )  # fmt: skip
+    store: Path = store_option("Store the observations of all rounds here.")
+    seed: int = seed_option()
+    requests: int = option("--requests", "N", "", kind=count(1), default=20_000, is_hidden=True)
+
+
+@dataclass(frozen=True)
 class TryRequest:
     """The request of `millpond try`. `settings`: pairs of a name and a value, of a littered heap."""
 

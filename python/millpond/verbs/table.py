@@ -60,6 +60,17 @@ ADVISE = Verb(
 VERBS = (
     ADVISE,
     Verb(
+        ("demo",), of_programs.DemoRequest, "millpond.commands.demo:demo",
+        "Advise on a program that comes with Millpond, then measure the advised change.",
+        (("millpond demo", "a first result, in a minute"),),
+        writes=(
+            ("results/request_server.html", "the page"),
+            ("results/request_server.plan.json", "the plan that was better than no change"),
+            _STORED,
+        ),
+        environment=("MILLPOND_BIN", "TMPDIR"),
+    ),
+    Verb(
         ("run",), of_programs.RunPlanRequest, "millpond.commands.run:run",
         "Run a program with the pools and arenas of a plan, for daily use.",
         (
