@@ -4,8 +4,8 @@
 //
 //   program ─▶ sysconf, mmap, mprotect, madvise, munmap of this library ─▶ the system
 //
-// Ranges begin and end at a multiple of that size, and a call whose address does not is refused with EINVAL, as a kernel
-// with such pages does. It cannot change what follows a file's end: accesses up to the end of its last small page.
+// Ranges begin and end at a multiple of that size. A call whose address does not begin there is refused with EINVAL, as
+// by a kernel with such pages. A file still ends with a page of the system: what follows that is not accessible.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
