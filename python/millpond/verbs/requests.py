@@ -142,7 +142,7 @@ class CompareRequest:
     PROGRAM_AFTER: ClassVar[str] = "--after"
 
     sides: tuple[str, ...] = positional(
-        "A B | --after NEW PROGRAM [ARGS]...", "Two runs or stores (folders); or the program before the change.",
+        "A B | --after NEW PROGRAM [ARGS]...", "Two runs, stores (folders) or traces; or the program before a change.",
         is_repeated=True,
     )  # fmt: skip
     after: str | None = option(
@@ -153,7 +153,10 @@ class CompareRequest:
         "--fail-if", "CONDITION", 'For example "peak_bytes > +5%"; may be repeated. Status 1 on a breach.',
         is_repeated=True,
     )  # fmt: skip
-    out: tuple[Output, ...] = outputs("Write the comparison as JSON.", {".json": "json"})
+    out: tuple[Output, ...] = outputs(
+        "Write the comparison: .json; of two traces also a page (.html) or Markdown (.md).",
+        {".json": "json", ".html": "html", ".md": "markdown"},
+    )  # fmt: skip
     rounds: int = option(
         "--rounds", "N", "With --after: rounds of each build.", kind=count(VERDICT_ROUNDS), default=VERDICT_ROUNDS
     )

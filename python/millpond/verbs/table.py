@@ -94,9 +94,10 @@ VERBS = (
     ),
     Verb(
         ("compare",), of_programs.CompareRequest, "millpond.commands.compare:compare",
-        "Compare two runs or stores, as a gate for CI, or two builds of a program.",
+        "Compare two runs, stores or traces, as a gate for CI, or two builds of a program.",
         (
             ('millpond compare old/store new/store --fail-if "peak_bytes > +5%"', "status 1 if memory grew"),
+            ('millpond compare old.mpt new.mpt --fail-if "new context > 1MB"', "what the new build allocates more"),
             ("millpond compare --after ./new ./old input.txt", "the effect of a change, and its prediction"),
         ),
         (),
