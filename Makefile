@@ -36,7 +36,7 @@ test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, o
 	@scripts/test --more
 
 test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, packages; SHARD=NAME: one part
-	@scripts/setup build demo docs test test-all release
+	@scripts/setup build demo docs test test-all packages release
 	@scripts/test --all $(SHARD)
 
 quick: ## after an edit: build, and run the quick tests of the code that changed

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-# Rules of `cmake --install`. Component library: the headers, libmillpond.a and the CMake package. Component lab: the
-# programs and their preloaded libraries. A Python wheel takes only the component lab.
+# Rules of `cmake --install`. Component library: the headers, libmillpond.a, the CMake package and the file of pkg-config.
+# Component lab: the programs and their preloaded libraries. A Python wheel takes only the component lab.
 include(CMakePackageConfigHelpers)
 
 set(millpond_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/millpond")
@@ -8,7 +8,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/millpond" DESTINATION "${CMAKE_
   COMPONENT library FILES_MATCHING PATTERN "*.hpp" PATTERN "watched_operators.cpp" PATTERN "gdb_printers.py")
 install(TARGETS millpond EXPORT millpond_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
 install(EXPORT millpond_targets NAMESPACE millpond:: DESTINATION "${millpond_package_dir}"
-  FILE millpond-targets.cmake COMPONENT library)
+  FILE millpond-targets.cmake ${millpond_module_export} COMPONENT library)
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/millpond-config.cmake.in"
   "${PROJECT_BINARY_DIR}/millpond-config.cmake" INSTALL_DESTINATION "${millpond_package_dir}"
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR
@@ -17,6 +17,19 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/millpond-config-version.
   COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/millpond-config.cmake" "${PROJECT_BINARY_DIR}/millpond-config-version.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/mode.cmake" DESTINATION "${millpond_package_dir}" COMPONENT library)
+
+# For build systems other than CMake: `pkg-config --cflags --libs millpond`.
+cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" NORMALIZE
+  OUTPUT_VARIABLE millpond_pc_dir)
+cmake_path(APPEND millpond_pc_dir pkgconfig)
+file(RELATIVE_PATH millpond_pc_prefix "${millpond_pc_dir}" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" millpond_pc_prefix "${millpond_pc_prefix}")
+set(millpond_pc_libdir "\${prefix}")
+cmake_path(APPEND millpond_pc_libdir "${CMAKE_INSTALL_LIBDIR}")  # an absolute path stands for itself
+set(millpond_pc_includedir "\${prefix}")
+cmake_path(APPEND millpond_pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
+configure_file("${CMAKE_CURRENT_LIST_DIR}/millpond.pc.in" "${PROJECT_BINARY_DIR}/millpond.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/millpond.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT library)
 
 # Installs the programs below a folder of the project whose names begin with `millpond-`; other programs are subjects of
 # measurements. Targets that are built only on demand, for benchmarks, are not installed. Those with the property
@@ -39,9 +52,11 @@ function(millpond_install_programs_below folder)
 endfunction()
 
 # The sources from which `millpond synthesize --preload` compiles a malloc.
-set(millpond_source_dir "${MILLPOND_INSTALL_PRELOAD}/source")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/preload" "${PROJECT_SOURCE_DIR}/include" DESTINATION "${millpond_source_dir}"
-  COMPONENT lab FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/lab/mallocs" DESTINATION "${millpond_source_dir}/lab"
-  COMPONENT lab FILES_MATCHING PATTERN "classic_*")
-install(FILES "${PROJECT_SOURCE_DIR}/src/os/posix.cpp" DESTINATION "${millpond_source_dir}/src/os" COMPONENT lab)
+if(MILLPOND_BUILD_LAB)
+  set(millpond_source_dir "${MILLPOND_INSTALL_PRELOAD}/source")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/preload" "${PROJECT_SOURCE_DIR}/include" DESTINATION "${millpond_source_dir}"
+    COMPONENT lab FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/lab/mallocs" DESTINATION "${millpond_source_dir}/lab"
+    COMPONENT lab FILES_MATCHING PATTERN "classic_*")
+  install(FILES "${PROJECT_SOURCE_DIR}/src/os/posix.cpp" DESTINATION "${millpond_source_dir}/src/os" COMPONENT lab)
+endif()

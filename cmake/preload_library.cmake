@@ -10,6 +10,16 @@
 # Programs lie in bin/ and preloaded libraries in lib/millpond/, both in the build tree and after the install. A program
 # finds its library at ../lib/millpond, relative to its own folder.
 
+# Ends the configuration if the C library is not glibc, whose dynamic linker and malloc the laboratory knows.
+function(millpond_require_glibc)
+  set(CMAKE_REQUIRED_QUIET ON)
+  include(CheckCXXSymbolExists)
+  check_cxx_symbol_exists(__GLIBC__ "features.h" MILLPOND_HAS_GLIBC)
+  if(NOT MILLPOND_HAS_GLIBC)
+    message(FATAL_ERROR "The laboratory needs glibc; the library does not: configure with -DMILLPOND_BUILD_LAB=OFF")
+  endif()
+endfunction()
+
 # Sets the compile options of a preloaded library, or of an object or static library that goes into several of them.
 function(millpond_preload_options target)
   # Sources are compiled one by one in every build, so that the code is the same wherever it is measured.

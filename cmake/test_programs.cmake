@@ -97,6 +97,30 @@ function(millpond_more)
   set_property(GLOBAL APPEND PROPERTY MILLPOND_MORE ${ARGN})
 endfunction()
 
+# millpond_test_with_large_pages(PROGRAM...): adds tests that run these programs with pages of 16 and of 64 KiB, which a
+# preloaded library pretends (tests/unit/support/large_pages.cpp), and the target large_page_tests, which builds them.
+# Left out is a test that reads the system's own count of pages.
+function(millpond_test_with_large_pages)
+  if(MILLPOND_SANITIZE OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    return()
+  endif()
+  add_library(large_pages MODULE "${PROJECT_SOURCE_DIR}/tests/unit/support/large_pages.cpp")
+  target_link_libraries(large_pages PRIVATE millpond_warnings)
+  millpond_more(large_pages)
+  add_custom_target(large_page_tests DEPENDS large_pages ${ARGN})
+  foreach(program IN LISTS ARGN)
+    set(arguments --gtest_brief=1 "--gtest_filter=-*_slow.*:*.the_range_is_smaller_under_an_address_limit")
+    if(program STREQUAL "library_misuse_checked")
+      set(arguments --check checked)
+    endif()
+    foreach(page_bytes 16384 65536)
+      add_test(NAME large_pages.${page_bytes}.${program} COMMAND ${program} ${arguments})
+      set_tests_properties(large_pages.${page_bytes}.${program} PROPERTIES LABELS more ENVIRONMENT
+        "LD_PRELOAD=$<TARGET_FILE:large_pages>;MILLPOND_TEST_PAGE_BYTES=${page_bytes};MILLPOND_SCALE=small")
+    endforeach()
+  endforeach()
+endfunction()
+
 # Adds the target usual_tests, which `make test` builds: all default targets, including the programs of lab/, except
 # those of millpond_more.
 function(millpond_collect_usual_tests)

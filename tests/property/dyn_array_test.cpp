@@ -222,7 +222,7 @@ TYPED_TEST(dyn_array_property, a_random_life_is_the_vector_s_and_nothing_moves) 
 }
 
 TYPED_TEST(dyn_array_property, a_random_life_in_large_pages_is_the_same) {
-    fake_pages::set.page_bytes = 16 << 10;
+    fake_pages::set.page_bytes = std::max(os::pages::size(), std::size_t{16} << 10);
     fake_pages::set.granularity_bytes = 64 << 10;
     for (std::uint64_t life = 20; life < 24 && !this->HasFailure(); ++life) {
         SCOPED_TRACE("life " + std::to_string(life));

@@ -111,7 +111,7 @@ def test_the_menu_shows_every_target() -> None:
 
 
 def test_python_packages_are_locked_with_hashes() -> None:
-    for lock in ("run", "dev", "cluster", "docs", "release"):
+    for lock in ("run", "dev", "cluster", "docs", "packages", "release"):
         text = repository.text(Path(f"requirements/{lock}.lock"))
         names = re.findall(r"^([a-z0-9-]+)==", text, re.MULTILINE)
         assert names

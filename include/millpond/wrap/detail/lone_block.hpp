@@ -42,8 +42,8 @@ class lone_block {
     // whose address names it in reports.
     [[nodiscard]] static lone_block* take(std::size_t bytes, std::size_t alignment, const void* owner) noexcept {
         if constexpr (memory_checker) return nullptr;
-        if (bytes > most_bytes || alignment > page_bytes || !is_ready()) return nullptr;
-        const std::size_t wanted = align_up(least_front_bytes + align_up(bytes + (bytes == 0), alignment), page_bytes);
+        if (bytes > most_bytes || !is_ready() || alignment > page_bytes_) return nullptr;
+        const std::size_t wanted = align_up(least_front_bytes + align_up(bytes + (bytes == 0), alignment), page_bytes_);
         if (open_bytes_.load(std::memory_order_relaxed) + wanted > most_open_bytes || !lock_.try_lock()) return nullptr;
         lone_block* const found = find_pages(wanted);
         lock_.unlock();
@@ -95,7 +95,6 @@ class lone_block {
     }
 
   private:
-    static constexpr std::size_t page_bytes = 4096;
     static constexpr std::size_t least_front_bytes = 64;
     static constexpr std::size_t most_bytes = std::size_t{4} << 20;
     static constexpr std::size_t most_open_bytes = std::size_t{64} << 20;
@@ -118,14 +117,15 @@ class lone_block {
     }
 
     [[nodiscard]] static bool prepare() noexcept {
-        if (os::optional_calls::linked() == nullptr || calls().page_bytes() != page_bytes) return false;
+        if (os::optional_calls::linked() == nullptr) return false;
+        page_bytes_ = calls().page_bytes();
         // Scarce addresses are left to the program.
         if constexpr (sizeof(void*) < 8) return false;
         constexpr std::size_t plenty = 16 * range_bytes;
         void* const probe = calls().reserve(plenty);
         if (probe == nullptr) return false;
         calls().release(probe, plenty);
-        const std::size_t table_bytes = align_up(entries * sizeof(lone_block), page_bytes);
+        const std::size_t table_bytes = align_up(entries * sizeof(lone_block), page_bytes_);
         void* const table = calls().reserve(table_bytes);
         if (table == nullptr) return false;
         void* const range = calls().reserve(range_bytes + heap_bytes);
@@ -143,12 +143,12 @@ class lone_block {
     [[nodiscard]] static lone_block* find_pages(std::size_t wanted) noexcept {
         const std::size_t used = used_.load(std::memory_order_relaxed);
         if (used < entries) {
-            char* first = next_ + (is_head_of_heap(next_) ? page_bytes : 0);
+            char* first = next_ + (is_head_of_heap(next_) ? page_bytes_ : 0);
             // Skips ranges that contain such an address.
             if (address(first) / heap_bytes != (address(first) + wanted) / heap_bytes)
-                first += padding_to(first, heap_bytes) + page_bytes;
-            if (first + wanted + page_bytes <= begin_ + range_bytes) {
-                next_ = first + wanted + page_bytes;
+                first += padding_to(first, heap_bytes) + page_bytes_;
+            if (first + wanted + page_bytes_ <= begin_ + range_bytes) {
+                next_ = first + wanted + page_bytes_;
                 lone_block* const fresh = ::new (static_cast<void*>(&table_[used])) lone_block;
                 fresh->pages_ = first;
                 fresh->bytes_ = wanted;
@@ -188,7 +188,7 @@ class lone_block {
             lone_block& one = table_[i];
             const std::uintptr_t first = address(one.pages_), end = first + one.bytes_;
             std::uintptr_t away = at < first ? first - at : at < end ? 0 : at - end + 1;
-            if (away != 0 && at < first) away += page_bytes;  // most wild accesses run over an end
+            if (away != 0 && at < first) away += page_bytes_;  // most wild accesses run over an end
             if (one.known_.start != nullptr && away < distance) {
                 distance = away;
                 best = &one;
@@ -199,14 +199,14 @@ class lone_block {
 
     // Effects: reports a fault in the range. Returns: true if the access may go on.
     static bool explain(const os::fault& what) noexcept {
-        const std::uintptr_t at = address(what.address), page = at & ~std::uintptr_t{page_bytes - 1};
+        const std::uintptr_t at = address(what.address), page = at & ~std::uintptr_t{page_bytes_ - 1};
         if (!is_in_range(at) || page % heap_bytes == 0) return false;
         lone_block* const hit = nearest_to(at);
         if (hit == nullptr) return false;
         const bool is_inside = at - address(hit->pages_) < hit->bytes_;
         hit->report(at, what);
         return is_inside ? calls().commit(hit->pages_, hit->bytes_)
-                         : calls().commit(reinterpret_cast<void*>(page), page_bytes);
+                         : calls().commit(reinterpret_cast<void*>(page), page_bytes_);
     }
 
     void report(std::uintptr_t at, const os::fault& what) const noexcept {
@@ -239,6 +239,7 @@ class lone_block {
     static inline constinit char* begin_ = nullptr;
     static inline constinit char* next_ = nullptr;
     static inline constinit std::size_t cursor_ = 0;
+    static inline constinit std::size_t page_bytes_ = 0;  // of the system, once ready
     static inline constinit unsigned refused_ = 0;
     static inline constinit std::atomic<std::size_t> open_bytes_{0};
 
