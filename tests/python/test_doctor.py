@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from millpond.cells.cell import Outcome
 from millpond.doctor import diagnosis
-from millpond.doctor.examination_data import Examination
+from millpond.doctor.examination_data import Ability, Examination
 from millpond.rounds import mallocs
 from millpond.rounds.noise import noise_of, twins
 from millpond.system import machine_facts
@@ -137,6 +137,51 @@ def test_each_fact_that_hurts_results_is_a_warning(whole: FakeLab, fact: str, va
 
     assert finding not in warnings()
     assert finding in warnings(**{fact: value})
+
+
+FORBIDDEN = Ability("cycles", False, "forbidden by the kernel or by a filter of system calls: level 3")
+
+
+@pytest.mark.parametrize(
+    ("facts", "about", "words"),
+    [
+        ({"perf_event_paranoid": "3"}, "counters", "sysctl kernel.perf_event_paranoid=2"),
+        ({"perf_event_paranoid": "2", "seccomp": "filter"}, "counters", "--security-opt seccomp=unconfined"),
+        ({"seccomp": "filter"}, "system", "--security-opt seccomp=unconfined"),
+        ({"ptrace_scope": "3"}, "ptrace", "yama's ptrace_scope is 3"),
+        ({"debug_servers": None}, "debug files", "Set DEBUGINFOD_URLS"),
+        ({"huge_pages": "never"}, "huge pages", "echo madvise | sudo tee"),
+    ],
+)
+def test_what_the_system_forbids_has_a_cure(whole: FakeLab, facts: dict[str, Any], about: str, words: str) -> None:
+    whole.configure(costs={"huge_page_fault": {"n": 0, "median": None, "why_null": "none"}})
+    document = Examination.from_json(doctor(whole))
+    works = (*(w for w in document.works if w.name != "ptrace"), Ability("ptrace", False, "not permitted"))
+    free = {"perf_event_paranoid": "1", "seccomp": "none", "ptrace_scope": "0", "debug_servers": "a", "huge_pages": "x"}
+
+    def sentences(**more: Any) -> str:
+        facts = replace(document.facts, **free | more)
+        told = replace(document, works=works, counters=(FORBIDDEN,), facts=facts)
+        return " ".join(one.sentence for one in diagnosis.diagnose(told) if one.about == about)
+
+    assert words not in sentences()
+    assert words in sentences(**facts)
+
+
+def test_a_counter_that_the_processor_lacks_has_no_cure(whole: FakeLab) -> None:
+    document = Examination.from_json(doctor(whole))
+    lacking = Ability("cycles", False, "this processor, or the hypervisor above it, offers no such counter")
+    facts = replace(document.facts, perf_event_paranoid="3", seccomp="filter")
+    told = diagnosis.diagnose(replace(document, counters=(lacking,), facts=facts))
+    assert not any("To have them" in one.sentence for one in told if one.about == "counters")
+
+
+def test_missing_mallocs_have_one_command(whole: FakeLab) -> None:
+    document = Examination.from_json(doctor(whole))
+    absent = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4", "other": "libjemalloc2"}
+    told = replace(document, installed=replace(document.installed, mallocs=(), missing_mallocs=absent))
+    [finding] = [one for one in diagnosis.diagnose(told) if one.about == "mallocs"]
+    assert "`sudo apt-get install libjemalloc2 libtcmalloc-minimal4`" in finding.sentence
 
 
 def test_huge_pages_that_are_not_given_are_explained(whole: FakeLab) -> None:

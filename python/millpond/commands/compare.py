@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond compare`: compares two runs or stores, as a gate for CI; or two builds of a program.
+"""The verb `millpond compare`: compares two runs, stores or traces, as a gate for CI; or two builds of a program.
 
 compare A B --fail-if "peak_bytes > +5%"     compares stored observations
+compare A.mpt B.mpt --fail-if "new context > 1MB"     compares traces
 compare --after NEW PROGRAM ARGS...          runs both builds, and shows the advice's prediction
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +19,40 @@ from rich.text import Text
 
 from millpond.advice.prediction_outcome import WORDS, Builds, PredictionOutcome
 from millpond.cells.metrics import REPLAY_METRICS, TRIAL_METRICS
-from millpond.commands.writing import prove_all, write_documents
+from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.report.comparison.builds import BuildComparisonRequest, command_after, compare_builds
 from millpond.report.comparison.cell_samples import Cells, cells_of
 from millpond.report.comparison.store_changes import StoreComparison
 from millpond.report.comparison.store_changes import compare as compare_cells
+from millpond.report.comparison.trace_changes import compare_traces, require_known
 from millpond.report.views.short_text import wrapped
 from millpond.rounds.preparation import Preparation
+from millpond.rounds.recording import grouped
 from millpond.statistics import conditions
 from millpond.statistics.conditions import value_text
 from millpond.statistics.order_statistics import BEYOND_NOISE
 from millpond.store.store import Store
 from millpond.system import extensions
 from millpond.system.errors import Failure, Status
+from millpond.system.json_seal import sealed
 from millpond.system.progress import say
 from millpond.system.temporary import temporary_folder
 from millpond.system.wording import percent_text, plural
 from millpond.verbs.requests import CompareRequest
-from millpond.verbs.values import takes_stdout
+from millpond.verbs.values import places, takes_stdout
 
 ROWS_AT_MOST = 40
 
 
 def compare(request: CompareRequest) -> int:
-    """Compares two runs or two stores, cell by cell, or two builds of a program. Status 1: a condition is breached."""
+    """Compares two runs or two stores, cell by cell, two traces, or two builds of a program.
+
+    Status 1: a condition is breached.
+    """
+    if request.after is None and len(request.sides) == 2 and all(Path(side).is_file() for side in request.sides):
+        return _compare_traces(request, *map(Path, request.sides))
+    if any(one.form != "json" for one in request.out):
+        raise Failure(Status.USAGE, "only a comparison of two traces is written as a page or as Markdown")
     if request.after is None:
         return _compare_runs(request, *_two(request.sides))
     if request.fail_if or request.cells:
@@ -73,6 +85,29 @@ def _two(sides: Sequence[str]) -> tuple[str, str]:
         f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
         "`millpond compare --after NEW PROGRAM ARGS...` compares two builds",
     )
+
+
+def _compare_traces(request: CompareRequest, a: Path, b: Path) -> int:
+    from millpond.report import markdown, page, terminal
+    from millpond.report.views.trace_change_view import ANSWER, MARKDOWN, PAGE, trace_change_section
+
+    if request.cells:
+        raise Failure(Status.USAGE, "--cells is for two runs or stores, not for two traces")
+    prove_all(request.out)
+    wanted = [conditions.parse(text) for text in request.fail_if]
+    require_known(wanted)
+    say(f"grouping the allocations of {a} and {b}")
+    with temporary_folder() as one, temporary_folder() as other, ThreadPoolExecutor(2) as executor:
+        before, after = executor.map(grouped, (a, b), (one, other))
+    found = compare_traces(before, after, wanted)
+    write_documents(request.out, sealed(found.to_json()))
+    for place in places(request.out, "html"):
+        write_form(page.render_fitting([trace_change_section(found, PAGE)], "Change of allocations"), place)
+    for place in places(request.out, "markdown"):
+        write_form(markdown.render_section(trace_change_section(found, MARKDOWN)), place)
+    if not takes_stdout(request.out):
+        terminal.print_fitting((trace_change_section(found, detail) for detail in ANSWER), terminal.console())
+    return Status.GATE if found.breaches else Status.OK
 
 
 def known_metrics() -> dict[str, str]:

@@ -14,6 +14,9 @@ _LITTLE_SPACE_BYTES = 2_000_000_000
 _SMALL_ADDRESS_SPACE_BYTES = 64 * 2**30
 _NOISY = 0.03
 _SLOW_CLOCK_NS = 200.0
+_PARANOID_MOST = 2  # users may count what their own processes do in user mode
+_WITHOUT_FILTER = "`--security-opt seccomp=unconfined`"
+_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 
 def diagnose(document: Examination) -> list[Diagnosis]:
@@ -89,9 +92,21 @@ def _counters(document: Examination) -> Iterator[Diagnosis]:
     if absent:
         names = list_text([c.name for c in absent])
         yield Diagnosis("note", "counters", f"Not counted here: {names} ({absent[0].why_not}). No result of Millpond "
-                      "needs them: times are CPU times, and the D score is computed from references.")  # fmt: skip
+                      "needs them: times are CPU times, and the D score is computed from references."
+                      f"{_counting_cure(document, absent[0].why_not or '')}")  # fmt: skip
     elif hardware:
         yield Diagnosis("note", "counters", "Hardware counters work: instructions and cache misses can be counted.")
+
+
+def _counting_cure(document: Examination, why_not: str) -> str:
+    """A sentence on how to allow counters that the kernel forbids; empty if it forbids none."""
+    if "forb" not in why_not:
+        return ""
+    level = document.facts.perf_event_paranoid or ""
+    if level.lstrip("-").isdigit() and int(level) > _PARANOID_MOST:
+        return f" To have them: `sudo sysctl kernel.perf_event_paranoid={_PARANOID_MOST}`."
+    filtered = document.facts.seccomp == "filter"
+    return f" To have them: start the container with {_WITHOUT_FILTER}." if filtered else ""
 
 
 def _pages(document: Examination) -> Iterator[Diagnosis]:
@@ -103,8 +118,9 @@ def _pages(document: Examination) -> Iterator[Diagnosis]:
     policy, huge = document.facts.huge_pages, document.costs.get("huge_page_fault")
     if huge is None or huge.median is None:
         why = (huge and huge.why_null) or f"policy {policy or 'unknown'}"
+        cure = f": `echo madvise | sudo tee {_HUGE_PAGES}` gives them to those who ask" if policy == "never" else ""
         yield Diagnosis("note", "huge pages", f"There are no huge pages ({why}): the effect `huge_pages` is zero here, "
-                      "but may not be on other machines.")  # fmt: skip
+                      f"but may not be on other machines{cure}.")  # fmt: skip
         return
     small = (fault or 0) * _SMALL_PAGES_IN_A_HUGE_ONE
     costs = f"touching 2 MiB takes {ns_text(huge.median)} as one huge page, {ns_text(small)} as small pages"
@@ -144,10 +160,17 @@ def _process(document: Examination) -> Iterator[Diagnosis]:
                       "measured with it, and a malloc in it replaces the C library's.")  # fmt: skip
     if facts.seccomp == "filter":
         yield Diagnosis("note", "system", "A filter of system calls is active (most likely a container's): a call that "
-                      "it forbids looks like a failure of the program.")  # fmt: skip
+                      "it forbids looks like a failure of the program. A container that is started with "
+                      f"{_WITHOUT_FILTER} has none.")  # fmt: skip
     tracing = next((a for a in document.works if a.name == "ptrace"), None)
     if tracing is not None and not tracing.available:
-        yield Diagnosis("note", "ptrace", f"Processes cannot be traced ({tracing.why_not}). Millpond does not need to.")
+        yama = f"; yama's ptrace_scope is {facts.ptrace_scope}" if facts.ptrace_scope not in (None, "0") else ""
+        yield Diagnosis("note", "ptrace", f"Processes cannot be traced ({tracing.why_not}{yama}). Millpond does not "
+                      "need to: it starts the programs that it records.")  # fmt: skip
+    if facts.debug_servers is None:
+        yield Diagnosis("note", "debug files", "No debug file is downloaded: functions of stripped libraries have no "
+                      "names. Set DEBUGINFOD_URLS to your distribution's server, or install "
+                      "their debug packages.")  # fmt: skip
     size = facts.limits["file_size"].value
     if size is not None:
         yield Diagnosis("warning", "limits", f"`ulimit -f` limits every file to {bytes_text(size)}: a larger trace "
@@ -190,9 +213,10 @@ def _noise(document: Examination) -> Iterator[Diagnosis]:
 def _replay(document: Examination) -> Iterator[Diagnosis]:
     installed = document.installed
     if installed.missing_mallocs and len(installed.mallocs) < 3:
-        names = [f"{name} ({package})" for name, package in installed.missing_mallocs.items()]
-        yield Diagnosis("note", "mallocs", f"Not installed: {list_text(names)}; `trial` runs without them, and the "
-                      "validation of replay compares fewer pairs.")  # fmt: skip
+        names, packages = list(installed.missing_mallocs), sorted(set(installed.missing_mallocs.values()))
+        yield Diagnosis("note", "mallocs", f"Not installed: {list_text(names)}. `millpond advise` runs without them, "
+                      "and the validation of replay compares fewer pairs. To have them: "
+                      f"`sudo apt-get install {' '.join(packages)}`.")  # fmt: skip
     error = document.replay_error
     if error is not None:
         yield Diagnosis("note" if error.validated else "warning", "replay", error.sentence)

@@ -33,6 +33,7 @@ DOCUMENTS = {
     "millpond.replay.1": "millpond.rounds.replay_data:ReplayResult",
     "millpond.simulation.1": "millpond.rounds.simulation_data:Simulation",
     "millpond.synthesis.1": "millpond.advice.synthesis:Synthesis",
+    "millpond.trace_comparison.1": "millpond.report.comparison.trace_changes:TraceComparison",
     "millpond.trial.1": "millpond.rounds.trial_data:TrialResult",
     "millpond.validation.1": "millpond.doctor.replay_error:Validation",
 }

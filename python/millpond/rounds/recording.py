@@ -240,6 +240,13 @@ def characterise(process: Process, folder: Path) -> tuple[Characterisation, Call
     return read_typed(Characterisation, out), read_typed(CallTree, contexts), read_folder(plans)
 
 
+def grouped(trace: Path, folder: Path) -> tuple[Characterisation, CallTree]:
+    """Returns a trace's characterisation and call tree. Thread-safe if each call has a folder of its own."""
+    out, contexts = folder / "characterisation.json", folder / "contexts.json"
+    native.require(CHARACTERISE, ["--json", str(out), "--contexts", str(contexts), str(trace)])
+    return read_typed(Characterisation, out), read_typed(CallTree, contexts)
+
+
 def scopes_file(folder: Path) -> Path:
     """The file in which `characterise` lists the functions that a second recording should observe."""
     return folder / "scopes"

@@ -16,7 +16,7 @@ from millpond.statistics.unpaired import UnpairedChange
 from millpond.system.errors import Failure, Status
 from millpond.system.wording import bytes_text, count_text, percent_text, seconds_text
 
-_SHAPE = re.compile(r"\s*(\w+)\s*([<>])\s*([+-]?)\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([%A-Za-zµ]*)\s*")
+_SHAPE = re.compile(r"\s*((?:new )?\w+)\s*([<>])\s*([+-]?)\s*(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([%A-Za-zµ]*)\s*")
 _SCALES = {
     "bytes": {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
     "seconds": {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},

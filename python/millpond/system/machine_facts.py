@@ -68,6 +68,7 @@ class MachineFacts(Record, frozen=True, kw_only=True):
     ptrace_scope: str | None = field(default_factory=NULL)
     perf_event_paranoid: str | None = field(default_factory=NULL)
     preloaded: str | None = field(default_factory=NULL)
+    debug_servers: str | None = field(default_factory=NULL)
     limits: dict[str, Limit]
 
 
@@ -143,6 +144,7 @@ def facts(root: Path = SYSTEM) -> MachineFacts:
         ptrace_scope=_read("/proc/sys/kernel/yama/ptrace_scope", root),
         perf_event_paranoid=_read("/proc/sys/kernel/perf_event_paranoid", root),
         preloaded=os.environ.get("LD_PRELOAD") or None,
+        debug_servers=os.environ.get("DEBUGINFOD_URLS") or None,
         limits={name: Limit(_limit(which), unit) for name, (which, unit) in _LIMITS.items()},
     )
 

@@ -50,6 +50,12 @@ def find(name: str) -> Path:
     return _first(search_path(), name, name, advice)
 
 
+def find_example(name: str) -> Path:
+    """The example of that name, which an installation keeps in lib/millpond/examples. Failure (4) if it is missing."""
+    folders = [place for folder in search_path() for place in (folder, folder.parent / "lib" / "millpond" / "examples")]
+    return _first(folders, name, f"the example {name}", f"build it in the repository with `scripts/build demo {name}`")
+
+
 def libraries(program: str) -> Path:
     """The folder of the libraries that are preloaded into programs; `program` names a native program."""
     return find(program).parent.parent / "lib" / "millpond"

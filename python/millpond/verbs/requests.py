@@ -142,7 +142,7 @@ class CompareRequest:
     PROGRAM_AFTER: ClassVar[str] = "--after"
 
     sides: tuple[str, ...] = positional(
-        "A B | --after NEW PROGRAM [ARGS]...", "Two runs or stores (folders); or the program before the change.",
+        "A B | --after NEW PROGRAM [ARGS]...", "Two runs, stores (folders) or traces; or the program before a change.",
         is_repeated=True,
     )  # fmt: skip
     after: str | None = option(
@@ -153,7 +153,10 @@ class CompareRequest:
         "--fail-if", "CONDITION", 'For example "peak_bytes > +5%"; may be repeated. Status 1 on a breach.',
         is_repeated=True,
     )  # fmt: skip
-    out: tuple[Output, ...] = outputs("Write the comparison as JSON.", {".json": "json"})
+    out: tuple[Output, ...] = outputs(
+        "Write the comparison: .json; of two traces also a page (.html) or Markdown (.md).",
+        {".json": "json", ".html": "html", ".md": "markdown"},
+    )  # fmt: skip
     rounds: int = option(
         "--rounds", "N", "With --after: rounds of each build.", kind=count(VERDICT_ROUNDS), default=VERDICT_ROUNDS
     )
@@ -217,6 +220,19 @@ class DoctorRequest:
     programs: str | None = option("--programs", "NAMES", "", is_hidden=True)
     rounds: int | None = option("--rounds", "N", "", kind=count(0), is_hidden=True)
     budget: float = option("--budget", "SECONDS", "", kind=number(), default=1800.0, is_hidden=True)
+
+
+@dataclass(frozen=True)
+class DemoRequest:
+    """The request of `millpond demo`. `requests`: how many the example serves, which gives it its length."""
+
+    budget: float = option(
+        "--budget", "SECONDS", "Time for the advice; measuring the change takes some ten seconds more.", kind=number(),
+        default=35.0,
+    )  # fmt: skip
+    store: Path = store_option("Store the observations of all rounds here.")
+    seed: int = seed_option()
+    requests: int = option("--requests", "N", "", kind=count(1), default=20_000, is_hidden=True)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,17 @@ ADVISE = Verb(
 VERBS = (
     ADVISE,
     Verb(
+        ("demo",), of_programs.DemoRequest, "millpond.commands.demo:demo",
+        "Advise on a program that comes with Millpond, then measure the advised change.",
+        (("millpond demo", "a first result, in a minute"),),
+        writes=(
+            ("results/request_server.html", "the page"),
+            ("results/request_server.plan.json", "the plan that was better than no change"),
+            _STORED,
+        ),
+        environment=("MILLPOND_BIN", "TMPDIR"),
+    ),
+    Verb(
         ("run",), of_programs.RunPlanRequest, "millpond.commands.run:run",
         "Run a program with the pools and arenas of a plan, for daily use.",
         (
@@ -83,9 +94,10 @@ VERBS = (
     ),
     Verb(
         ("compare",), of_programs.CompareRequest, "millpond.commands.compare:compare",
-        "Compare two runs or stores, as a gate for CI, or two builds of a program.",
+        "Compare two runs, stores or traces, as a gate for CI, or two builds of a program.",
         (
             ('millpond compare old/store new/store --fail-if "peak_bytes > +5%"', "status 1 if memory grew"),
+            ('millpond compare old.mpt new.mpt --fail-if "new context > 1MB"', "what the new build allocates more"),
             ("millpond compare --after ./new ./old input.txt", "the effect of a change, and its prediction"),
         ),
         (),

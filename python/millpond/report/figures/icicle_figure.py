@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from millpond.report.comparison.trace_changes import ContextChange
 from millpond.report.figures.specification import Axis, Icicle, Node
 from millpond.store.call_tree import CallTree
 
@@ -19,6 +20,12 @@ _LETTERS = 160
 _MEASURES = (
     Axis(name="bytes", unit="bytes"), Axis(name="events", unit="count"),
     Axis(name="peak", unit="bytes"), Axis(name="alive at the end", unit="bytes"), Axis(name="churn", unit="bytes"),
+)  # fmt: skip
+
+
+_DIFFERENCES = (
+    Axis(name="more in B", unit="bytes"), Axis(name="fewer in B", unit="bytes"), Axis(name="A", unit="bytes"),
+    Axis(name="B", unit="bytes"),
 )  # fmt: skip
 
 
@@ -35,8 +42,37 @@ def icicle(tree: CallTree) -> Icicle | None:
     """The contexts with the most of any measure, at most NODES_AT_MOST; None if nothing allocates or a node comes
     before its parent. O(nodes log nodes).
     """
-    places = _places(tree)
-    wholes = [sum(one.values[n] for one in places if one.parent < 0) for n in range(len(_MEASURES))]
+    caption = "Counted: callers above, what they call below. A click or Enter enlarges a context."
+    return _drawn(_places(tree), tree.functions, _MEASURES, "Allocations by call context", caption)
+
+
+def difference(contexts: Sequence[ContextChange]) -> Icicle | None:
+    """The contexts of two traces by the bytes that B allocates more, or fewer, than A; None if nothing changed."""
+    functions: dict[str, int] = {}
+    places: list[_Place] = []
+    known: dict[tuple[int, int], int] = {}
+    for one in contexts:
+        more = one.more_bytes
+        values = (max(0, more), max(0, -more), one.a.bytes if one.a else 0, one.b.bytes if one.b else 0)
+        parent = -1
+        for name in one.stack:
+            key = (parent, functions.setdefault(name, len(functions)))
+            if key not in known:
+                known[key] = len(places)
+                places.append(_Place(*key, [0] * len(_DIFFERENCES)))
+            parent = known[key]
+            for n, value in enumerate(values):
+                places[parent].values[n] += value
+    if not any(any(one.values[:2]) for one in places):
+        return None
+    caption = "Counted: callers above, what they call below. A click or Enter enlarges a context."
+    return _drawn(places, tuple(functions), _DIFFERENCES, "Change of allocations by call context", caption)
+
+
+def _drawn(
+    places: Sequence[_Place], functions: Sequence[str], measures: Sequence[Axis], title: str, caption: str
+) -> Icicle | None:
+    wholes = [sum(one.values[n] for one in places if one.parent < 0) for n in range(len(measures))]
     if not any(wholes):
         return None
     weights = [max(v / whole for v, whole in zip(one.values, wholes, strict=True) if whole) for one in places]
@@ -44,8 +80,8 @@ def icicle(tree: CallTree) -> Icicle | None:
     ranked = sorted(range(len(places)), key=lambda number: -weights[number])[:NODES_AT_MOST]
     kept = sorted(number for number in ranked if weights[number] > 0)
     at = {number: place for place, number in enumerate(kept)}
-    functions = list(dict.fromkeys(places[number].function for number in kept))
-    name_at = {function: place for place, function in enumerate(functions)}
+    shown = list(dict.fromkeys(places[number].function for number in kept))
+    name_at = {function: place for place, function in enumerate(shown)}
     nodes = [
         Node(at[one.parent] if one.parent >= 0 else -1, name_at[one.function], one.values)
         for one in (places[number] for number in kept)
@@ -54,9 +90,8 @@ def icicle(tree: CallTree) -> Icicle | None:
     left_out = len(places) - len(kept)
     small = f" The {left_out} smallest contexts are left out; the exports have all." if left_out else ""
     return Icicle(
-        title="Allocations by call context", measures=[_MEASURES[n] for n in kinds],
-        caption=f"Counted: callers above, what they call below. A click or Enter enlarges a context.{small}",
-        names=[_short(tree.functions[function]) for function in functions],
+        title=title, measures=[measures[n] for n in kinds], caption=f"{caption}{small}",
+        names=[_short(functions[function]) for function in shown],
         nodes=[Node(node.parent, node.name, [node.values[n] for n in kinds]) for node in nodes],
     )  # fmt: skip
 
