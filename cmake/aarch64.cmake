@@ -15,5 +15,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "${millpond_aarch64}/root")
 # Libraries that these libraries need.
 foreach(folder lib usr/lib)
-  string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -Wl,-rpath-link,${millpond_aarch64}/root/${folder}/aarch64-linux-gnu")
+  string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -Wl,-rpath-link,${CMAKE_FIND_ROOT_PATH}/${folder}/aarch64-linux-gnu")
 endforeach()

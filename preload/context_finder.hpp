@@ -10,10 +10,10 @@
 //            ──▶ node, new entry
 //
 // Two stacks can agree at their inner end, so an entry is only a proposal. It is taken if every word of the stack on
-// which its walk depended (return addresses, saved frame pointers that led to a frame) is unchanged, for up to 40 words; a stack
-// that agrees in those has the same frames. If a word differs, its new value leads to the next entry, so a key with
-// thousands of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks crossed by a
-// signal frame are walked each time and never remembered.
+// which its walk depended (return addresses, saved frame pointers that led to a frame) is unchanged, for up to 40
+// words; a stack that agrees in those has the same frames. If a word differs, its new value leads to the next entry,
+// so a key with thousands of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks
+// crossed by a signal frame are walked each time and never remembered.
 //
 // If entries seldom agree (recursion: nearly every stack is new), they are given up for a while. Then nothing is looked
 // up in the tree, whose nodes lie all over memory: find_or_step() returns `stepped`, and the finder knows which frames

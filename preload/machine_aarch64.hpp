@@ -28,7 +28,7 @@ namespace millpond::preload::machine {
 struct call_place {
     std::uintptr_t return_address, stack, frame;
 
-    // Returns the place of the call to the function into which this is inlined. That function must keep a frame pointer.
+    // Returns the place of the call to the function into which this is inlined, which must keep a frame pointer.
     [[gnu::always_inline]] static inline call_place here() noexcept {
         const auto* const frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
         return {reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)),

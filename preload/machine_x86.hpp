@@ -18,7 +18,7 @@ namespace millpond::preload::machine {
 struct call_place {
     std::uintptr_t return_address, stack, frame;
 
-    // Returns the place of the call to the function into which this is inlined. That function must keep a frame pointer.
+    // Returns the place of the call to the function into which this is inlined, which must keep a frame pointer.
     [[gnu::always_inline]] static inline call_place here() noexcept {
         auto* const frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
         return {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
@@ -123,7 +123,7 @@ inline long system_call(long number, long a, long b, long c, long d, long e, lon
             ".cfi_endproc\n"                                                          \
             ".size " #name ", .-" #name "\n");
 
-// MILLPOND_ENTRY_OF(SYMBOL) defines the exported function SYMBOL, which keeps registers (caller_words.hpp) and continues
+// MILLPOND_ENTRY_OF(SYMBOL) defines the exported function SYMBOL. It keeps registers (caller_words.hpp) and continues
 // in the hook `millpond_enter_SYMBOL`.
 #define MILLPOND_ENTRY_OF(symbol)                               \
     __asm__(                                                    \
