@@ -2,7 +2,7 @@
 // machine: the facts of the processor's architecture that preloaded libraries and the recorder rely on. No other header
 // of preload/ assumes a register or the place of a return address.
 //
-//   machine_x86.hpp       x86-64; i386 has only pause() and call_place
+//   machine_x86.hpp       x86-64; i386 has what its few libraries need
 //   machine_aarch64.hpp   64-bit Arm, little-endian
 //
 // Each gives, in namespace millpond::preload::machine:

@@ -25,16 +25,20 @@ struct call_place {
     }
 };
 
-#ifdef __x86_64__
-
 [[gnu::always_inline]] inline std::uintptr_t thread_pointer() noexcept {
     std::uintptr_t block;
+#ifdef __x86_64__
     __asm__("movq %%fs:0, %0" : "=r"(block));
+#else
+    __asm__("movl %%gs:0, %0" : "=r"(block));
+#endif
     return block;
 }
 
-inline constexpr unsigned address_bits = 47, code_step_log2 = 0;
-inline constexpr bool keeps_registers = true, has_probes = true, returns_at_cfa = true;
+inline constexpr unsigned address_bits = sizeof(void*) == 8 ? 47 : 32, code_step_log2 = 0;
+inline constexpr bool keeps_registers = sizeof(void*) == 8, has_probes = keeps_registers, returns_at_cfa = true;
+
+#ifdef __x86_64__
 
 inline constexpr std::uint64_t frame_pointer = 6, stack_pointer = 7, return_column = 16;  // rbp, rsp
 

@@ -17,7 +17,7 @@
 
 namespace millpond::trial {
 
-// `number_bits`: at most 17, so that an address fits beside it. The cache has 2^place_bits words.
+// `number_bits`: at most 17, so that both fit in a word. The cache has 2^place_bits words.
 template <unsigned number_bits, unsigned place_bits = 11>
 class address_cache {
     static constexpr unsigned step = preload::machine::code_step_log2;
