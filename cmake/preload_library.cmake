@@ -30,6 +30,10 @@ function(millpond_preload_options target)
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions$<SEMICOLON>-fno-rtti$<SEMICOLON>-fno-threadsafe-statics>)
   # Fortified libc calls may abort inside the host program; Debian's packaging flags would bring them in.
   target_compile_options(${target} PRIVATE -U_FORTIFY_SOURCE)
+  # gcc's atomic operations for aarch64 are calls into libgcc, which choose by processor. A leaf must not call.
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -mno-outline-atomics)
+  endif()
   target_link_libraries(${target} PRIVATE millpond::millpond millpond_warnings)
 endfunction()
 

@@ -4,6 +4,8 @@
 //
 //   list::push_back   rbx = this   │ call operator new ─▶ entry keeps rbx, rbp, r12-r15 of this thread ─▶ hook
 //
+// Only x86-64 has such entries (machine::keeps_registers).
+//
 // A hook's own code may change registers before it can read them. So the entry is a few instructions of assembly before
 // it, which pass the call's site in registers; a hook that only jumps on then needs no frame. The other registers are
 // kept only if `keeps_caller_registers` is set; otherwise that costs one branch. A signal handler that allocates
@@ -15,6 +17,7 @@
 #include <cstdint>
 
 #include "preload/call_site.hpp"
+#include "preload/machine.hpp"
 #include "preload/word_position.hpp"
 
 extern "C" {
@@ -45,7 +48,7 @@ class caller_words {
     static unsigned readable(const call_site& site) noexcept {
         constexpr std::uintptr_t page_bytes = 4096, first_bytes = std::uintptr_t{64} << 20, other_bytes = 12 << 10;
         std::uintptr_t end = (site.stack | (page_bytes - 1)) + 1;
-        const std::uintptr_t control_block = this_control_block();
+        const std::uintptr_t control_block = machine::thread_pointer();
         const auto first_end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
         if (first_end > end && first_end - site.stack < first_bytes) end = first_end;
         if (control_block != first_control_block_ && control_block > end && control_block - site.stack < other_bytes)
@@ -53,61 +56,26 @@ class caller_words {
         const std::size_t words = (end - site.stack) / sizeof(std::uintptr_t);
         return words < count - registers ? registers + static_cast<unsigned>(words) : count;
     }
-    // Makes the entries keep registers from now on. Called once, by the first thread.
+    // Makes the entries keep registers from now on. Called once, by the first thread. Does nothing
+    // where a machine has no such entries.
     static void keep() noexcept {
-        first_control_block_ = this_control_block();
+        if (!machine::keeps_registers) return;
+        first_control_block_ = machine::thread_pointer();
         millpond_keeps_caller_registers = 1;
     }
     static bool are_kept() noexcept { return millpond_keeps_caller_registers != 0; }
     // Returns whether a word may be an address of a program.
     static bool is_address(std::uintptr_t word) noexcept {
-        return word >= 65536 && std::uint64_t{word} >> 47 == 0 && word % 8 == 0;
+        return word >= 65536 && std::uint64_t{word} >> machine::address_bits == 0 && word % 8 == 0;
     }
 
   private:
-    static std::uintptr_t this_control_block() noexcept {
-        std::uintptr_t block;
-        __asm__("movq %%fs:0, %0" : "=r"(block));
-        return block;
-    }
-
     static constinit inline std::uintptr_t first_control_block_ = 0;
 };
 
 }  // namespace millpond::preload
 
-#ifdef MILLPOND_KEEPS_REGISTERS
-// The entry SYMBOL, which continues in the hook `millpond_enter_SYMBOL`.
-#define MILLPOND_ENTRY_OF(symbol)                               \
-    __asm__(                                                    \
-        ".text\n"                                               \
-        ".globl " #symbol                                       \
-        "\n"                                                    \
-        ".type " #symbol                                        \
-        ", @function\n"                                         \
-        ".balign 16\n" #symbol                                  \
-        ":\n"                                                   \
-        ".cfi_startproc\n"                                      \
-        "endbr64\n"                                             \
-        "cmpb $0, millpond_keeps_caller_registers(%rip)\n"      \
-        "jne 2f\n"                                              \
-        "1: movq (%rsp), %rsi\n"                                \
-        "leaq 8(%rsp), %rdx\n"                                  \
-        "movq %rbp, %rcx\n"                                     \
-        "jmp millpond_enter_" #symbol                           \
-        "\n"                                                    \
-        "2: "                                                   \
-        "movq millpond_caller_registers@gottpoff(%rip), %r11\n" \
-        "movq %rbx, %fs:(%r11)\n"                               \
-        "movq %rbp, %fs:8(%r11)\n"                              \
-        "movq %r12, %fs:16(%r11)\n"                             \
-        "movq %r13, %fs:24(%r11)\n"                             \
-        "movq %r14, %fs:32(%r11)\n"                             \
-        "movq %r15, %fs:40(%r11)\n"                             \
-        "jmp 1b"                                                \
-        "\n"                                                    \
-        ".cfi_endproc\n"                                        \
-        ".size " #symbol ", .-" #symbol "\n");
+#if defined(MILLPOND_KEEPS_REGISTERS) && defined(MILLPOND_ENTRY_OF)
 #define MILLPOND_HOOK(symbol, declaration)                                             \
     MILLPOND_ENTRY_OF(symbol)                                                          \
     extern "C" [[gnu::visibility("hidden"), gnu::used]] void* millpond_enter_##symbol( \

@@ -170,7 +170,8 @@ void context_finder::number_frame(rule_cache::numbered_rule& found, std::uintptr
         if (outer->stack != nowhere) [[likely]] {
             // Reads from the outside in: whether a word is the right one depends on those behind it.
             checks = outer->checks;
-            walks_->checks[checks++] = {outer->stack - 8, outer->return_address};
+            const std::uintptr_t where = machine::return_slot(outer->stack, f.what->rule.returns);
+            walks_->checks[checks++] = {where, word_at(where)};
             if (outer->needs_bp && outer->bp_slot != 0) walks_->checks[checks++] = {outer->bp_slot, outer->frame};
             if (const std::uintptr_t slot = f.cfa_slot(); slot != 0) [[unlikely]]
                 walks_->checks[checks++] = {slot, outer->stack};
@@ -227,7 +228,7 @@ template <bool Numbered>
     if (joined + depth >= last_max) [[unlikely]]
         return false;
     if (joined != 0) [[likely]] {
-        // The rbp of the joined frame may have come another way than last time.
+        // The frame pointer of the joined frame may have come another way than last time.
         last_[joined - 1].frame = s.frame;
         last_[joined - 1].bp_slot = s.bp_slot;
     }

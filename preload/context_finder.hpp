@@ -10,10 +10,10 @@
 //            ──▶ node, new entry
 //
 // Two stacks can agree at their inner end, so an entry is only a proposal. It is taken if every word of the stack on
-// which its walk depended (return addresses, saved rbp that led to a frame) is unchanged, for up to 40 words; a stack
-// that agrees in those has the same frames. If a word differs, its new value leads to the next entry, so a key with
-// thousands of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks crossed by a
-// signal frame are walked each time and never remembered.
+// which its walk depended (return addresses, saved frame pointers that led to a frame) is unchanged, for up to 40
+// words; a stack that agrees in those has the same frames. If a word differs, its new value leads to the next entry,
+// so a key with thousands of stacks costs no more than its depth. A miss walks only the frames that changed. Stacks
+// crossed by a signal frame are walked each time and never remembered.
 //
 // If entries seldom agree (recursion: nearly every stack is new), they are given up for a while. Then nothing is looked
 // up in the tree, whose nodes lie all over memory: find_or_step() returns `stepped`, and the finder knows which frames
@@ -193,7 +193,7 @@ class context_finder {
         std::uint32_t checks;    // the number of checks on which this frame and those further out depend
         std::uint32_t number;    // its node without a caller; 0: not looked up yet
         std::uint32_t node;      // its context, in the first noded_ frames
-        bool needs_bp;           // true if this frame's rbp leads to its caller, or to a frame further out
+        bool needs_bp;           // true if this frame's bp leads to its caller, or to a frame further out
         bool is_generated;       // code that belongs to no file
 
         [[nodiscard]] std::uintptr_t address() const noexcept {

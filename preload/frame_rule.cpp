@@ -7,13 +7,14 @@
 namespace millpond::preload {
 namespace {
 
-// DWARF register numbers of x86-64.
-enum : std::uint64_t { reg_rbp = 6, reg_rsp = 7, reg_return = 16 };
+using machine::frame_pointer;
+using machine::stack_pointer;
+
 // Pointer encodings (the low four bits say the format, the next three what it is relative to).
 enum : std::uint8_t { enc_absptr = 0x00, enc_udata4 = 0x03, enc_udata8 = 0x04, enc_sdata4 = 0x0b, enc_sdata8 = 0x0c };
 enum : std::uint8_t { enc_pcrel = 0x10, enc_datarel_sdata4 = 0x3b, enc_omit = 0xff };
 // Operations of DWARF expressions that appear in CFA rules.
-enum : std::uint8_t { op_deref = 0x06, op_breg6 = 0x76, op_breg7 = 0x77 };
+enum : std::uint8_t { op_deref = 0x06, op_breg0 = 0x70 };
 
 template <class T>
 T load(const std::uint8_t* at) noexcept {
@@ -64,7 +65,7 @@ class cursor {
         if (shift < 64 && (byte & 64) != 0) value |= ~std::uint64_t{0} << shift;
         return static_cast<std::int64_t>(value);
     }
-    // Reads a pointer in one of the encodings that x86-64 linkers use; false for others.
+    // Reads a pointer in one of the encodings that linkers use; false for others.
     bool pointer(std::uint8_t encoding, std::uint64_t& value) noexcept {
         const auto place = reinterpret_cast<std::uint64_t>(at_);
         switch (encoding & 0x0f) {
@@ -95,10 +96,11 @@ class cursor {
 struct row {
     enum cfa_kinds : std::uint8_t { reg_offset, deref, unsupported };
     std::int64_t cfa_offset = 0;
-    std::uint64_t cfa_register = reg_rsp;
+    std::uint64_t cfa_register = stack_pointer;
     std::int64_t bp_offset = 0;
     cfa_kinds cfa = reg_offset;
     std::uint8_t bp_rule = frame_rule::kept;
+    [[no_unique_address]] machine::return_rule returns;
     bool bp_unsupported = false;
     bool no_caller = false;
 };
@@ -155,14 +157,18 @@ class cfa_program {
         return true;
     }
 
-    static void save_bp(row& r, std::int64_t offset) noexcept {
+    // Notes that a function saved a register at this distance from its CFA.
+    static void save(std::uint64_t reg, row& r, std::int64_t offset) noexcept {
+        if (reg == machine::return_column) r.returns.save(offset);
+        if (reg != frame_pointer) return;
         r.bp_rule = frame_rule::at_cfa;
         r.bp_offset = offset;
         r.bp_unsupported = false;
     }
 
     void restore(std::uint64_t reg, row& r) const noexcept {
-        if (reg != reg_rbp) return;
+        if (reg == machine::return_column) r.returns.restore(initial_.returns);
+        if (reg != frame_pointer) return;
         r.bp_rule = initial_.bp_rule;
         r.bp_offset = initial_.bp_offset;
         r.bp_unsupported = initial_.bp_unsupported;
@@ -174,20 +180,20 @@ class cfa_program {
         c.skip(bytes);
         const auto op = e.fixed<std::uint8_t>();
         r.cfa = row::unsupported;
-        if (op != op_breg6 && op != op_breg7) return;
-        r.cfa_register = op == op_breg6 ? reg_rbp : reg_rsp;
+        if (op != op_breg0 + frame_pointer && op != op_breg0 + stack_pointer) return;
+        r.cfa_register = op - op_breg0;
         r.cfa_offset = e.signed_leb();
         if (e.fixed<std::uint8_t>() == op_deref && !e.more()) r.cfa = row::deref;
     }
 
-    // Reads the place where a realigning function saved rbp: at an offset from its own rbp.
+    // Reads the place where a realigning function saved the frame pointer: at an offset from its own.
     static void register_expression(cursor& c, row& r) noexcept {
         const std::uint64_t reg = c.unsigned_leb();
         const std::uint64_t bytes = c.unsigned_leb();
         cursor e(c.at(), c.at() + bytes);
         c.skip(bytes);
-        if (reg != reg_rbp) return;
-        r.bp_unsupported = e.fixed<std::uint8_t>() != op_breg6;
+        if (reg != frame_pointer) return;
+        r.bp_unsupported = e.fixed<std::uint8_t>() != op_breg0 + frame_pointer;
         r.bp_rule = frame_rule::at_bp;
         r.bp_offset = e.signed_leb();
         if (e.more()) r.bp_unsupported = true;
@@ -196,7 +202,7 @@ class cfa_program {
     bool apply(std::uint8_t byte, std::uint8_t low, cursor& c, row& r) noexcept {
         if ((byte & 0xc0) == 0x80) {  // offset
             const auto offset = static_cast<std::int64_t>(c.unsigned_leb()) * data_factor_;
-            if (low == reg_rbp) save_bp(r, offset);
+            save(low, r, offset);
             return true;
         }
         if ((byte & 0xc0) == 0xc0) {
@@ -209,20 +215,20 @@ class cfa_program {
             case 0x05: {  // offset_extended
                 const std::uint64_t reg = c.unsigned_leb();
                 const auto offset = static_cast<std::int64_t>(c.unsigned_leb()) * data_factor_;
-                if (reg == reg_rbp) save_bp(r, offset);
+                save(reg, r, offset);
                 return true;
             }
             case 0x06:
                 restore(c.unsigned_leb(), r);
                 return true;
             case 0x07:  // undefined
-                if (c.unsigned_leb() == reg_return) r.no_caller = true;
+                if (c.unsigned_leb() == machine::return_column) r.no_caller = true;
                 return true;
             case 0x08:  // same_value
-                if (c.unsigned_leb() == reg_rbp) r.bp_rule = frame_rule::kept;
+                if (c.unsigned_leb() == frame_pointer) r.bp_rule = frame_rule::kept;
                 return true;
             case 0x09:  // register
-                if (c.unsigned_leb() == reg_rbp) r.bp_unsupported = true;
+                if (c.unsigned_leb() == frame_pointer) r.bp_unsupported = true;
                 c.unsigned_leb();
                 return true;
             case 0x0a:
@@ -255,7 +261,7 @@ class cfa_program {
             case 0x11: {  // offset_extended_sf
                 const std::uint64_t reg = c.unsigned_leb();
                 const std::int64_t offset = c.signed_leb() * data_factor_;
-                if (reg == reg_rbp) save_bp(r, offset);
+                save(reg, r, offset);
                 return true;
             }
             case 0x12:
@@ -268,14 +274,16 @@ class cfa_program {
                 return true;
             case 0x14:  // val_offset
             case 0x15:
-                if (c.unsigned_leb() == reg_rbp) r.bp_unsupported = true;
+                if (c.unsigned_leb() == frame_pointer) r.bp_unsupported = true;
                 c.unsigned_leb();
                 return true;
             case 0x16: {  // val_expression
-                if (c.unsigned_leb() == reg_rbp) r.bp_unsupported = true;
+                if (c.unsigned_leb() == frame_pointer) r.bp_unsupported = true;
                 c.skip(c.unsigned_leb());
                 return true;
             }
+            case 0x2d:  // AARCH64_negate_ra_state: return addresses are always stripped
+                return true;
             case 0x2e:
                 c.unsigned_leb();
                 return true;  // GNU_args_size
@@ -319,10 +327,10 @@ frame_rule rule_of(const row& r) noexcept {
         rule.kind = frame_rule::outermost;
         return rule;
     }
-    const bool bp = r.cfa_register == reg_rbp;
-    const bool fits = r.cfa_offset == static_cast<std::int32_t>(r.cfa_offset) &&
+    const bool bp = r.cfa_register == frame_pointer;
+    const bool fits = r.returns.fits() && r.cfa_offset == static_cast<std::int32_t>(r.cfa_offset) &&
                       r.bp_offset == static_cast<std::int16_t>(r.bp_offset);
-    if (r.cfa == row::unsupported || r.bp_unsupported || !fits || (!bp && r.cfa_register != reg_rsp)) return rule;
+    if (r.cfa == row::unsupported || r.bp_unsupported || !fits || (!bp && r.cfa_register != stack_pointer)) return rule;
     if (r.cfa == row::deref)
         rule.kind = bp ? frame_rule::through_bp : frame_rule::through_sp;
     else
@@ -330,6 +338,7 @@ frame_rule rule_of(const row& r) noexcept {
     rule.cfa_offset = static_cast<std::int32_t>(r.cfa_offset);
     rule.bp_offset = static_cast<std::int16_t>(r.bp_offset);
     rule.bp_rule = r.bp_rule;
+    rule.returns = r.returns;
     return rule;
 }
 
@@ -393,13 +402,14 @@ frame_rule frame_rule::compute(std::uintptr_t return_address, bool exact) noexce
     frame_rule none{0, 0, unknown, kept};
     const std::uint64_t pc = exact ? return_address : return_address - 1;
     dl_find_object object{};
-    if (_dl_find_object(reinterpret_cast<void*>(pc), &object) != 0) {
-        none.kind = no_module;
+    description found;
+    const bool has_module = _dl_find_object(reinterpret_cast<void*>(pc), &object) == 0;
+    const bool is_described = has_module && found.find(object.dlfo_eh_frame, pc);
+    if (!is_described && !machine::is_signal_return(return_address)) {
+        if (!has_module) none.kind = no_module;
         return none;
     }
-    description found;
-    if (!found.find(object.dlfo_eh_frame, pc)) return none;
-    if (found.shared.signal) {
+    if (!is_described || found.shared.signal) {
         none.kind = signal;
         return none;
     }

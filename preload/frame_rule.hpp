@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 // frame_rule: the rule for the step from one frame to its caller, condensed from call-frame information (DWARF,
-// .eh_frame) to eight bytes.
+// .eh_frame) to a few bytes.
 //
 //   at a return address:   CFA = sp + offset │ bp + offset │ *(bp + offset) │ *(sp + offset)
-//                          caller's return address = *(CFA − 8), caller's rbp = *(CFA + bp_offset) if it was saved
+//                          caller's bp = *(CFA + bp_offset) if it was saved
+//                          caller's return address = *(CFA − 8) on x86-64, *(CFA + returns.offset) on aarch64
+//
+// `bp` is the frame pointer: rbp, x29. machine.hpp gives the registers.
 //
 // compute() costs a few hundred ns to microseconds (a binary search in .eh_frame_hdr and a run of the CFA program), so
-// walkers cache it. It allocates nothing, takes no lock (_dl_find_object) and may run in a signal handler. x86-64 only.
+// walkers cache it. It allocates nothing, takes no lock (_dl_find_object) and may run in a signal handler.
 #pragma once
 
 #include <cstdint>
+
+#include "preload/machine.hpp"
 
 namespace millpond::preload {
 
@@ -30,6 +35,7 @@ struct frame_rule {
     std::int16_t bp_offset;
     std::uint8_t kind;
     std::uint8_t bp_rule;
+    [[no_unique_address]] machine::return_rule returns = {};
 
     [[nodiscard]] bool steps() const noexcept { return kind <= through_sp; }
 
@@ -39,6 +45,6 @@ struct frame_rule {
     // Returns the end of the function that begins at `address`; 0 if call-frame information does not give it.
     static std::uintptr_t end_of_function(std::uintptr_t address) noexcept;
 };
-static_assert(sizeof(frame_rule) == 8);
+static_assert(sizeof(frame_rule) <= 12);  // with its number, two words of the rule_cache
 
 }  // namespace millpond::preload

@@ -5,16 +5,18 @@
 #include <cstdint>
 
 #include "preload/frame_rule.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::preload {
 
-// A frame as it will resume: its address, stack pointer and rbp. `bp_slot`: the place where its rbp was read, 0 if
-// inner frames left it unchanged.
+// A frame as it will resume: its address, stack pointer and frame pointer. `bp_slot`: the place where its frame pointer
+// was read, 0 if inner frames left it unchanged. `link`: known only of a frame that a signal interrupted.
 struct frame_state {
     std::uintptr_t return_address;
     std::uintptr_t stack;
     std::uintptr_t frame;
     std::uintptr_t bp_slot;
+    [[no_unique_address]] machine::link_register link = {};
 };
 
 // No sensible frame is larger; a walk that jumps farther has left its stack.
@@ -45,23 +47,27 @@ inline constexpr std::uintptr_t frame_bytes_max = std::uintptr_t{16} << 20;
         default:
             return false;
     }
-    if (cfa <= s.stack || cfa - s.stack > frame_bytes_max || cfa % 8 != 0) return false;
+    // Only a frame that a signal interrupted may have saved nothing: its return address is still in the link register.
+    const bool is_saved = machine::is_saved(rule.returns);
+    if (!is_saved && !s.link.is_known()) return false;
+    if (cfa < s.stack + (is_saved ? 1 : 0) || cfa - s.stack > frame_bytes_max || cfa % 8 != 0) return false;
     std::uintptr_t bp = s.frame, slot = 0;
     if (rule.bp_rule != frame_rule::kept) {
         const auto base = rule.bp_rule == frame_rule::at_cfa ? cfa : s.frame;
         slot = base + static_cast<std::uintptr_t>(static_cast<std::intptr_t>(rule.bp_offset));
         bp = word_at(slot);
     }
-    s = {word_at(cfa - 8), cfa, bp, slot};
+    const std::uintptr_t outer =
+        is_saved ? machine::strip(word_at(machine::return_slot(cfa, rule.returns))) : machine::linked(s.link);
+    s = {outer, cfa, bp, slot};
     return true;
 }
 
-// Steps out of a signal handler to the interrupted frame: the registers lie in the ucontext at the stack pointer. The
-// interrupted address is that of an instruction and not behind a call; it is raised by one to be like the others.
+// Steps out of a signal handler to the interrupted frame. Its address is that of an instruction and not behind a call;
+// it is raised by one to be like the others.
 inline void step_signal(frame_state& s) noexcept {
-    constexpr std::uintptr_t rbp = 120, rsp = 160, rip = 168;  // offsets in ucontext_t, Linux x86-64
-    const std::uintptr_t context = s.stack;
-    s = {word_at(context + rip) + 1, word_at(context + rsp), word_at(context + rbp), 0};
+    const machine::interrupted_frame before = machine::interrupted_frame::at(s.stack);
+    s = {before.address + 1, before.stack, before.frame, 0, before.link};
 }
 
 }  // namespace millpond::preload

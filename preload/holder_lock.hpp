@@ -19,6 +19,8 @@
 
 #include <cstdint>
 
+#include "preload/machine.hpp"
+
 namespace millpond::preload {
 
 class holder_lock {
@@ -91,7 +93,7 @@ class holder_lock {
             // A thread that has slept does not know whether others sleep.
             const thread_id wanted = seen == free ? (sleeps ? self | contended : self) : seen | contended;
             if (seen != free && !sleeps) {
-                __builtin_ia32_pause();
+                machine::pause();
                 continue;
             }
             if (wanted != seen &&

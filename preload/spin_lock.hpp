@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/machine.hpp"
+
 namespace millpond::preload {
 
 class spin_lock {
@@ -36,7 +38,7 @@ class spin_lock {
     [[gnu::noinline]] bool wait_for_it() noexcept {
         constexpr unsigned spins = 100, sleeps = 20;
         for (unsigned i = 0; i < spins; ++i) {
-            __builtin_ia32_pause();
+            machine::pause();
             if (__atomic_load_n(&state_, __ATOMIC_RELAXED) == free && try_lock()) return true;
         }
         const timespec a_while{0, 100'000'000};

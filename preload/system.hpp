@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/machine.hpp"
+
 namespace millpond::preload {
 
 template <class... Arguments>
@@ -63,6 +65,6 @@ class file {
     long descriptor_;
 };
 
-inline std::uint64_t ticks() noexcept { return __builtin_ia32_rdtsc(); }
+inline std::uint64_t ticks() noexcept { return machine::ticks(); }
 
 }  // namespace millpond::preload

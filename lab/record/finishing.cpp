@@ -19,6 +19,7 @@
 #include "lab/trace/finish.hpp"
 #include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::record {
 namespace {
@@ -66,7 +67,7 @@ trace::end_record describe_end(const mpt_slot_process& facts, const std::optiona
     record.exit_status = end ? end->exit_status : -1;
     record.signal = end ? end->signal : 0;
     record.end_ns = measure::wall_ns();
-    record.end_ticks = __builtin_ia32_rdtsc();
+    record.end_ticks = preload::machine::ticks();
     record.events_lost = facts.events_lost;
     record.clean = end ? end->signal == 0 : facts.exited != 0;
     record.stopped_early = facts.stopped;

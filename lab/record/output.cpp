@@ -161,11 +161,24 @@ std::uint8_t* output::map(std::uint64_t number, std::uint64_t count) noexcept {
             hop_max = hop / 2;
             continue;
         }
-        if (p == nullptr) return nullptr;
+        if (p == nullptr) return map_from_file(number, count);
         if (skipped != 0) unmap(p, skipped);
         move_anchor(p + skipped + wanted, anchor_.number + hop + (last ? count : 0));
         if (last) return p + skipped;
     }
+}
+
+// An emulator may be unable to map a mapping again. The file is another way, while the process may open it.
+std::uint8_t* output::map_from_file(std::uint64_t number, std::uint64_t count) noexcept {
+    const file f(partial_->path, O_RDWR);
+    if (!partial_->is(f)) return nullptr;
+    const std::size_t wanted = count * mpt_slot_bytes;
+    const long p = system_call(SYS_mmap, nullptr, wanted + page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                               f.descriptor(), static_cast<off_t>(number * mpt_slot_bytes));
+    if (is_error(p)) return nullptr;
+    auto* const first = reinterpret_cast<std::uint8_t*>(p);
+    move_anchor(first + wanted, number + count);
+    return first;
 }
 
 // `number`: the slot's, if nothing of it is ready yet.
@@ -370,8 +383,10 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
     memcpy(to, block, magic);
     memcpy(to + magic + sizeof(std::uint32_t), static_cast<const std::uint8_t*>(block) + magic + sizeof(std::uint32_t),
            bytes - magic - sizeof(std::uint32_t));
-    __atomic_store_n(&reinterpret_cast<mpt_block_header*>(to)->magic, static_cast<std::uint32_t>(mpt_magic),
-                     __ATOMIC_RELEASE);
+    // Blocks lie at any address, and an atomic store would have to be aligned.
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    const auto written = static_cast<std::uint32_t>(mpt_magic);
+    memcpy(to + magic, &written, sizeof written);
     notes_end_ += static_cast<std::uint32_t>(bytes);
     count_sealed(bytes);
     return true;

@@ -127,6 +127,7 @@ class output {
     slot claim_ahead() noexcept;
     bool map_batch(std::uint64_t wanted) noexcept;
     std::uint8_t* map(std::uint64_t number, std::uint64_t count) noexcept;
+    std::uint8_t* map_from_file(std::uint64_t number, std::uint64_t count) noexcept;
     void move_anchor(std::uint8_t* page, std::uint64_t number) noexcept;
     bool keep(const slot& s) noexcept;
     bool populate(const slot& s, std::uint32_t bytes, std::uint64_t number = 0) noexcept;

@@ -22,14 +22,7 @@ namespace {
 [[gnu::destructor]] void at_exit() noexcept { millpond::record::recorder::exiting(); }
 
 long call_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
-    register long fourth __asm__("r10") = d;
-    register long fifth __asm__("r8") = e;
-    register long sixth __asm__("r9") = f;
-    long result;
-    __asm__ volatile("syscall"
-                     : "=a"(result)
-                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-                     : "rcx", "r11", "memory");
+    const long result = millpond::preload::machine::system_call(number, a, b, c, d, e, f);
     if (result < 0 && result > -4096) {
         errno = static_cast<int>(-result);
         return -1;

@@ -15,6 +15,7 @@
 #include "lab/record/variable.hpp"
 #include "preload/caller_words.hpp"
 #include "preload/fork_mark.hpp"
+#include "preload/machine.hpp"
 #include "preload/pages.hpp"
 #include "preload/thread_register.hpp"
 
@@ -118,7 +119,7 @@ class recorder::hold {
             } else if (preload::fork_mark::is_set()) {
                 break;
             }
-            __builtin_ia32_pause();
+            preload::machine::pause();
         }
         stream_ = nullptr;
         if (is_recording()) now_->out.lose(why);
@@ -163,7 +164,7 @@ bool recorder::start_process() noexcept {
         thread_.starting = false;
         start_probes();
     }
-    while (!preload::fork_mark::is_set()) __builtin_ia32_pause();
+    while (!preload::fork_mark::is_set()) preload::machine::pause();
     return is_recording();
 }
 

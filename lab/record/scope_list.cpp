@@ -13,6 +13,7 @@
 #include "lab/program/program.hpp"
 #include "lab/program/regular_file.hpp"
 #include "lab/symbols/module_functions.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::record {
 namespace {
@@ -94,6 +95,9 @@ std::string find_scopes(const record_options& options, const std::string& execut
     add_named(options.scopes, executable, places);
     add_listed(options.scopes_file, places);
     if (places.empty()) return "";
+    if (!preload::machine::has_probes)
+        throw program::failure(program::environment,
+                               "scopes are observed on x86-64 only: record without --scope and --scopes");
     if (places.size() > probes::wanted_scopes::scopes_max) places.resize(probes::wanted_scopes::scopes_max);
     std::string value = std::to_string(options.scope_entries_max);
     for (const std::string& place : places) value += ";" + place;

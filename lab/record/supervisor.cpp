@@ -31,6 +31,7 @@
 #include "lab/record/variable.hpp"
 #include "lab/trace/slot_reader.hpp"
 #include "lab/trace/trace_set.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::record {
 namespace {
@@ -280,6 +281,9 @@ std::string partial_file(const std::string& file) { return fs::absolute(file).st
 process_end run(const record_options& options) {
     const measure::preloadable root = measure::check_preloadable(options.command);
     const std::string observed = find_scopes(options, root.image);
+    if (options.samples_owners && !preload::machine::keeps_registers)
+        throw program::failure(program::environment,
+                               "the caller's registers are sampled on x86-64 only: record without --owners");
     const std::string partial = partial_file(options.file);
     const int file = prepare(options, partial);
     measure::start_options start_options;

@@ -35,6 +35,7 @@
 #include "lab/trial/shared_pool.hpp"
 #include "preload/frame_walk.hpp"
 #include "preload/holder_lock.hpp"
+#include "preload/machine.hpp"
 #include "preload/pool_slabs.hpp"
 
 namespace millpond::trial {
@@ -175,7 +176,7 @@ class arena_pool {
         }
         void mark(const char* p) noexcept {
             const std::size_t i = index_of(p);
-            __asm__("orq %1, %0" : "+m"(marks[i / 64]) : "r"(std::uint64_t{1} << i % 64));
+            preload::machine::set_bits(marks[i / 64], std::uint64_t{1} << i % 64);
         }
         // The bytes up to the next mark. Marks behind a block in use do not change.
         [[nodiscard]] std::size_t size_of(const char* block) const noexcept {
@@ -237,13 +238,12 @@ class arena_pool {
     }
     static std::size_t live_bytes_of(const arena& its) noexcept;
     static bool is_empty(const arena& its) noexcept { return live_blocks_of(its) == 0; }
-    // One instruction each, so that a signal handler of the thread sees all of the change or nothing.
+    // At once, so that a signal handler of the thread sees all of the change or nothing.
     [[gnu::always_inline]] static void change(std::size_t& count, std::ptrdiff_t by) noexcept {
-        __asm__ volatile("addq %1, %0" : "+m"(count) : "er"(by) : "memory");
+        preload::machine::add(count, by);
     }
     [[gnu::always_inline]] static char* advance(char*& place, std::ptrdiff_t by) noexcept {
-        __asm__ volatile("xaddq %1, %0" : "+m"(place), "+r"(by) : : "memory");
-        return reinterpret_cast<char*>(by);
+        return preload::machine::advance(place, by);
     }
     // Returns whether `bytes` fit from this place on.
     static bool has_room(const arena& its, const char* from, std::size_t bytes) noexcept {

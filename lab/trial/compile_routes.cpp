@@ -12,6 +12,7 @@
 #include "lab/program/program.hpp"
 #include "lab/symbols/module_functions.hpp"
 #include "lab/trial/routes.hpp"
+#include "preload/machine.hpp"
 #include "preload/word_position.hpp"
 
 namespace millpond::trial {
@@ -269,6 +270,18 @@ std::vector<surveyed_module> modules_of(const plan::plan& compiled, const survey
     return result;
 }
 
+void refuse_on_other_machines(const plan::plan& compiled) {
+    using preload::machine::has_probes, preload::machine::keeps_registers;
+    for (const plan::route& route : compiled.routes) {
+        if (!has_probes && has_arena_of_call(kind_of(route)))
+            throw program::failure(program::environment,
+                                   "the pool '" + route.pool + "' is for each call of a function: x86-64 only");
+        if (!keeps_registers && !route.instances.empty())
+            throw program::failure(program::environment,
+                                   "the pool '" + route.pool + "' is for each instance of a type: x86-64 only");
+    }
+}
+
 }  // namespace
 
 std::string compile_routes(const plan::plan& compiled, const survey& surveyed) {
@@ -277,6 +290,7 @@ std::string compile_routes(const plan::plan& compiled, const survey& surveyed) {
 
 compiled_routes compile_routes(const plan::plan& compiled, const survey& surveyed,
                                const std::vector<surveyed_module>& later, bool is_complete) {
+    refuse_on_other_machines(compiled);
     compiler all(compiled);
     compiled_routes result;
     all.add_special_subsystems();

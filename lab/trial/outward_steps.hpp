@@ -8,7 +8,8 @@
 // The kind of a frame, and the place of its caller's return address, depend only on its own return address. So each is
 // learned once, and a look-up needs two words a frame. Only usual frames are kept: a fixed distance from the stack
 // pointer or rbp, with rbp unchanged or saved among the first registers. All others are left to walk_to_owner, which
-// fills this table. find: some 25 instructions a frame. Threads and signal handlers: as address_cache.
+// fills this table; on aarch64, where frames keep return addresses in many places, all are. find: some 25 instructions
+// a frame. Threads and signal handlers: as address_cache.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +48,8 @@ class outward_steps {
     void learn(std::uintptr_t return_address, const preload::frame_rule& rule) noexcept {
         using preload::frame_rule;
         const int slot = rule.bp_rule == frame_rule::at_cfa ? -rule.bp_offset / int{word_bytes} - 1 : 0;
-        const bool is_usual = (rule.kind == frame_rule::from_sp || rule.kind == frame_rule::from_bp) &&
+        const bool is_usual = preload::machine::returns_at_cfa &&
+                              (rule.kind == frame_rule::from_sp || rule.kind == frame_rule::from_bp) &&
                               (rule.bp_rule == frame_rule::kept || (slot > 0 && slot < int{slots})) &&
                               rule.cfa_offset > 0 && rule.cfa_offset % int{word_bytes} == 0;
         if (!is_usual) return;

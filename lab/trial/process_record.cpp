@@ -66,6 +66,7 @@ control* process_record::map_control(const char* path) noexcept {
         munmap(mapped, mapped_bytes(*shared));
         return nullptr;
     }
+    path_ = path;
     return shared_ = shared;
 }
 
@@ -92,15 +93,31 @@ process_slot* process_record::map_slot(std::uint32_t index) noexcept {
         near ? (index - mapped_index_) * sizeof(process_slot) : head_bytes + index * sizeof(process_slot);
     void* const from = near ? static_cast<void*>(mapped_) : static_cast<void*>(shared_);
     void* const mapped = mremap(from, 0, before + sizeof(process_slot), MREMAP_MAYMOVE);
-    if (mapped == MAP_FAILED) return nullptr;
-    munmap(mapped, before);
+    process_slot* slot = nullptr;
+    if (mapped != MAP_FAILED) {
+        munmap(mapped, before);
+        slot = reinterpret_cast<process_slot*>(static_cast<char*>(mapped) + before);
+    } else {
+        slot = map_slot_from_file(index);
+    }
+    if (slot == nullptr) return nullptr;
     // Keeps the parent's slot mapped, because an interrupted call of the parent may still write to it; unmaps older
     // ones.
     if (inherited_ != nullptr) munmap(inherited_, sizeof(process_slot));
     inherited_ = mapped_;
-    mapped_ = reinterpret_cast<process_slot*>(static_cast<char*>(mapped) + before);
+    mapped_ = slot;
     mapped_index_ = index;
     return mapped_;
+}
+
+// An emulator may be unable to map a mapping again. The file is another way, while millpond-trial runs.
+process_slot* process_record::map_slot_from_file(std::uint32_t index) noexcept {
+    const int file = path_ != nullptr ? open(path_, O_RDWR | O_CLOEXEC) : -1;
+    if (file < 0) return nullptr;
+    void* const mapped = mmap(nullptr, sizeof(process_slot), PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                              static_cast<off_t>(head_bytes + index * sizeof(process_slot)));
+    close(file);
+    return mapped == MAP_FAILED ? nullptr : static_cast<process_slot*>(mapped);
 }
 
 process_slot* process_record::claim(const process_identity& identity) noexcept {

@@ -41,7 +41,9 @@ class process_record {
 
   private:
     static process_slot* map_slot(std::uint32_t index) noexcept;
+    static process_slot* map_slot_from_file(std::uint32_t index) noexcept;
 
+    static inline const char* path_ = nullptr;         // of the control file, in the environment; null: it has none
     static inline control* shared_ = nullptr;          // the mapped head, or the whole
     static inline process_slot* mapped_ = nullptr;     // this process's slot, where it is not part of the whole
     static inline process_slot* inherited_ = nullptr;  // the parent's
