@@ -16,7 +16,7 @@
 //   return_rule, return_slot, link_register  where a frame keeps its return address
 //   strip                                    a return address without its authentication code
 //   set_bits, add, advance                   changes of memory that a signal handler of the thread sees whole or not
-//   interrupted_frame, is_signal_return        the frame that a signal handler returns to
+//   interrupted_frame, is_signal_return      the frame that a signal handler returns to
 //   system_call                              one system call, without a wrapper
 //   MILLPOND_JUMP_BEHIND                     an exported function that calls ours, then jumps to the next one
 #pragma once
