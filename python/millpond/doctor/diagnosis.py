@@ -9,6 +9,7 @@ from millpond.doctor.examination_data import Diagnosis, Examination
 from millpond.statistics.order_statistics import MINIMUM_EFFECT
 from millpond.system.wording import bytes_text, list_text, seconds_text
 
+_ARCHITECTURES = ("x86_64", "aarch64")
 _SMALL_PAGES_IN_A_HUGE_ONE = 512
 _LITTLE_SPACE_BYTES = 2_000_000_000
 _SMALL_ADDRESS_SPACE_BYTES = 64 * 2**30
@@ -36,9 +37,10 @@ def ns_text(ns: float | None) -> str:
 
 def _needs(document: Examination) -> Iterator[Diagnosis]:
     facts, installed = document.facts, document.installed
-    if facts.system != "Linux" or facts.architecture != "x86_64":
+    if facts.system != "Linux" or facts.architecture not in _ARCHITECTURES:
         where = f"{facts.system} on {facts.architecture}"
-        yield Diagnosis("missing", "system", f"Programs are recorded and tried on x86-64 Linux only; this is {where}.")
+        yield Diagnosis("missing", "system", "Programs are recorded and tried on x86-64 and aarch64 Linux only; this "
+                      f"is {where}.")  # fmt: skip
     absent = [p for p in [*installed.programs, *installed.libraries] if p.path is None]
     needed = [p.name for p in absent if p.needed]
     if needed:
