@@ -228,7 +228,7 @@ class DemoRequest:
 
     budget: float = option(
         "--budget", "SECONDS", "Time for the advice; measuring the change takes some ten seconds more.", kind=number(),
-        default=35.0,
+        default=35,
     )  # fmt: skip
     store: Path = store_option("Store the observations of all rounds here.")
     seed: int = seed_option()
