@@ -130,6 +130,7 @@ int get_blocks(int descriptor, std::size_t begin, std::size_t end) noexcept {
     // Above that limit the system would send a signal.
     if (is_limited && end > most.rlim_cur) return EFBIG;
 #if defined(__APPLE__)
+    static_cast<void>(begin);
     return set_length(descriptor, end) ? 0 : errno;  // it has no call that gets the blocks
 #else
     // In pieces: memory files start again when a signal arrives, so a long call might never end.
