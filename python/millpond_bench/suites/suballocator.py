@@ -61,6 +61,7 @@ OPTIONAL = (
 _BESIDE = ("cpu_seconds", "peak_bytes", "held_bytes", "page_faults", "kept_share")
 # In the order of the suite's own list.
 _NODES_ALONE = ("list", "forward_list", "set", "multiset", "map", "multimap")
+_LISTS = _NODES_ALONE[:2]
 _HASHED = ("unordered_set", "unordered_multiset", "unordered_map", "unordered_multimap")
 # Boost's pools search their free nodes for an array, and a hashed container has one.
 _FOR_NODES = (ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX)
@@ -223,8 +224,10 @@ def _containers(counts: Iterable[int], before: Iterable[int], *kinds: str) -> tu
 
 def _container_needs(at: Mapping[str, str], _strategy: str) -> Needs:
     count, before = int(at["count"]), int(at["collections_before"])
-    # Five fills in all, and as many ways to free; a search takes a miss for each doubling beyond the caches' size.
-    each = 150e-9 * max(1, count.bit_length() - 14)
+    # Five fills in all, and as many ways to free; a search takes misses for each doubling beyond the caches' size.
+    levels = max(1, count.bit_length() - 14)
+    kind = at["container"]
+    each = 40e-9 if kind in _LISTS else (40e-9 if kind in _HASHED else 120e-9) * levels
     twice = 2 if "litter" in at else 1
     return Needs(_START_SECONDS + count * each * (6 + before) * twice, 16 * _MIB + twice * count * 96)
 
