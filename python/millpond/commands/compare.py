@@ -82,7 +82,7 @@ def _two(sides: Sequence[str]) -> tuple[str, str]:
         return sides[0], sides[1]
     raise Failure(
         Status.USAGE,
-        f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs or stores, "
+        f"{plural(len(sides), 'side')} given: `millpond compare A B` compares two runs, stores or traces, "
         "`millpond compare --after NEW PROGRAM ARGS...` compares two builds",
     )
 

@@ -12,7 +12,7 @@ address is the same, one that was renamed is a new one. A function without a nam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from msgspec import field
@@ -76,6 +76,11 @@ class SubsystemChange(Record, frozen=True, kw_only=True):
     b: Amounts | None = field(default_factory=NULL)
 
     @property
+    def label(self) -> str:
+        """The words for it in a sentence."""
+        return self.name
+
+    @property
     def more_bytes(self) -> int:
         return (self.b.bytes if self.b else 0) - (self.a.bytes if self.a else 0)
 
@@ -84,6 +89,10 @@ class ContextChange(SubsystemChange, frozen=True, kw_only=True):
     """A call context in both traces: `stack` has its functions, the outermost first; `name` is its subsystem."""
 
     stack: Stack
+
+    @property
+    def label(self) -> str:
+        return " < ".join(self.stack[:-4:-1])
 
 
 class TraceBreach(Record, frozen=True):
@@ -121,9 +130,8 @@ def compare_traces(
         ContextChange(name=name, stack=stack, state=_state(before, after), a=before, b=after)
         for (name, stack), before, after in _paired(*(_contexts(tree) for _, tree in (a, b)))
     ]
-    largest: Callable[[SubsystemChange], int] = lambda one: -abs(one.more_bytes)  # noqa: E731
-    subsystems.sort(key=largest)
-    contexts.sort(key=largest)
+    for rows in (subsystems, contexts):
+        rows.sort(key=lambda one: -abs(one.more_bytes))
     return TraceComparison(
         a=sides[0], b=sides[1], subsystems=tuple(subsystems), contexts=tuple(contexts), notes=tuple(_notes(*sides)),
         conditions=tuple(one.text for one in conditions),
@@ -228,8 +236,7 @@ def _breaches(
         limit = condition.limit_in("bytes")
         for one in contexts if condition.metric == NEW_CONTEXT else subsystems:
             if one.b is not None and one.state == "new" and one.b.bytes > limit:
-                where = " < ".join(one.stack[:-4:-1]) if isinstance(one, ContextChange) else one.name
-                yield TraceBreach(condition.text, f"{where} is new: {value_text(one.b.bytes, 'bytes')} allocated")
+                yield TraceBreach(condition.text, f"{one.label} is new: {value_text(one.b.bytes, 'bytes')} allocated")
         return
     unit = UNITS[condition.metric]
     pairs = [("the program", sides[0].whole, sides[1].whole), *((one.name, one.a, one.b) for one in subsystems)]

@@ -42,8 +42,7 @@ def icicle(tree: CallTree) -> Icicle | None:
     """The contexts with the most of any measure, at most NODES_AT_MOST; None if nothing allocates or a node comes
     before its parent. O(nodes log nodes).
     """
-    caption = "Counted: callers above, what they call below. A click or Enter enlarges a context."
-    return _drawn(_places(tree), tree.functions, _MEASURES, "Allocations by call context", caption)
+    return _drawn(_places(tree), tree.functions, _MEASURES, "Allocations by call context")
 
 
 def difference(contexts: Sequence[ContextChange]) -> Icicle | None:
@@ -65,13 +64,10 @@ def difference(contexts: Sequence[ContextChange]) -> Icicle | None:
                 places[parent].values[n] += value
     if not any(any(one.values[:2]) for one in places):
         return None
-    caption = "Counted: callers above, what they call below. A click or Enter enlarges a context."
-    return _drawn(places, tuple(functions), _DIFFERENCES, "Change of allocations by call context", caption)
+    return _drawn(places, tuple(functions), _DIFFERENCES, "Change of allocations by call context")
 
 
-def _drawn(
-    places: Sequence[_Place], functions: Sequence[str], measures: Sequence[Axis], title: str, caption: str
-) -> Icicle | None:
+def _drawn(places: Sequence[_Place], functions: Sequence[str], measures: Sequence[Axis], title: str) -> Icicle | None:
     wholes = [sum(one.values[n] for one in places if one.parent < 0) for n in range(len(measures))]
     if not any(wholes):
         return None
@@ -90,7 +86,8 @@ def _drawn(
     left_out = len(places) - len(kept)
     small = f" The {left_out} smallest contexts are left out; the exports have all." if left_out else ""
     return Icicle(
-        title=title, measures=[measures[n] for n in kinds], caption=f"{caption}{small}",
+        title=title, measures=[measures[n] for n in kinds],
+        caption=f"Counted: callers above, what they call below. A click or Enter enlarges a context.{small}",
         names=[_short(functions[function]) for function in shown],
         nodes=[Node(node.parent, node.name, [node.values[n] for n in kinds]) for node in nodes],
     )  # fmt: skip
