@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,7 @@ class FakeLab:
 
     def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
         self._capture = capture
+        self._one_call = threading.Lock()  # a call changes sys.argv and the standard streams
         self.bin = folder / "bin"
         self.work = folder / "work"
         self.bin.mkdir()
@@ -117,11 +119,13 @@ class FakeLab:
 
     def _call(self, name: str, arguments: Sequence[str]) -> tuple[native.ProcessEnd, str]:
         native.find(name)
-        status, words = 0, list(sys.argv)
+        status = 0
         with (
+            self._one_call,
             contextlib.redirect_stderr(io.StringIO()) as said,
             contextlib.redirect_stdout(io.StringIO()) as printed,
         ):
+            words = list(sys.argv)
             try:
                 fake_lab.main([name, *arguments], self.bin)
             except SystemExit as end:
