@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(millpond_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/millpond")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/millpond" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  COMPONENT library FILES_MATCHING PATTERN "*.hpp" PATTERN "watched_operators.cpp" PATTERN "gdb_printers.py")
+  COMPONENT library FILES_MATCHING PATTERN "*.hpp" PATTERN "phase.h" PATTERN "watched_operators.cpp" PATTERN "gdb_printers.py")
 install(TARGETS millpond EXPORT millpond_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
 install(EXPORT millpond_targets NAMESPACE millpond:: DESTINATION "${millpond_package_dir}"
   FILE millpond-targets.cmake ${millpond_module_export} COMPONENT library)

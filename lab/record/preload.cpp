@@ -32,6 +32,11 @@ long call_kernel(long number, long a, long b, long c, long d, long e, long f) no
 
 }  // namespace
 
+// include/millpond/phase.h finds it by this name.
+extern "C" [[gnu::visibility("default")]] void millpond_record_phase(const char* name, std::size_t bytes) noexcept {
+    millpond::record::recorder::begin_phase(name, bytes);
+}
+
 // Addresses of an unloaded library must not be taken for those of the next one there.
 extern "C" [[gnu::visibility("default")]] int dlclose(void* handle) noexcept {
     static int (*next)(void*) = nullptr;

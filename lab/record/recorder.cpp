@@ -183,6 +183,12 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
     return static_cast<bool>(s);
 }
 
+bool recorder::begin_phase(const char* name, std::size_t bytes) noexcept {
+    const hold s;
+    if (s) s->began_phase(name, bytes < mpt_phase_name_max ? bytes : mpt_phase_name_max);
+    return static_cast<bool>(s);
+}
+
 void* recorder::probes_room() noexcept {
     alignas(8)
         [[gnu::tls_model("initial-exec")]] static thread_local std::uint8_t room[probes::recorder_calls::room_bytes];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/record/stream.hpp"
 
+#include <string.h>
 #include <time.h>
 
 #include <new>
@@ -166,6 +167,17 @@ void stream::write_words(const preload::call_site& site) noexcept {
         const std::uintptr_t word = caller_words::at(i, site);
         if (caller_words::is_address(word)) noted(mpt_note_word, std::uint64_t{word} << 5 | i, 0);
     }
+}
+
+void stream::began_phase(const char* name, std::size_t bytes) noexcept {
+    std::uint64_t time = ticks();
+    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        memcpy(&word, name + at, bytes - at < sizeof word ? bytes - at : sizeof word);
+        noted(mpt_note_name, word, time);
+        time = 0;
+    }
+    noted(mpt_note_phase, bytes, time);
 }
 
 void stream::check(const preload::call_site& site, std::uint32_t context) noexcept {

@@ -94,6 +94,10 @@ class stream {
             flush();
     }
 
+    // Begins a phase of the process: its name, then the note that counts. All have one time, which is always taken,
+    // because it orders this note among the events of other threads.
+    void began_phase(const char* name, std::size_t bytes) noexcept;
+
     void lost(std::uint64_t events) noexcept {
         __atomic_add_fetch(&out_.count().events_lost, events, __ATOMIC_RELAXED);
     }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "lab/trace/phase_marks.hpp"
+
 namespace millpond::trace {
 
 namespace {
@@ -53,11 +55,14 @@ void dump_process(const process_record& p, std::FILE* to) {
                p.aliasing_differed_deep);
 }
 
-void dump_event(const event& e, std::FILE* to) {
-    if (e.op == operation::note) {
+void dump_note(const event& e, phase_marks& phases, std::FILE* to) {
+    if (phases.take(e))
+        fmt::print(to, "{} {} phase {}\n", e.time_ticks, e.thread, quoted(phases.name()));
+    else if (e.bytes != mpt_note_name)
         fmt::print(to, "{} {} note {} {}\n", e.time_ticks, e.thread, e.bytes, e.address);
-        return;
-    }
+}
+
+void dump_event(const event& e, std::FILE* to) {
     fmt::print(to, "{} {} {} {:#x}", e.time_ticks, e.thread, name(e.op), e.address);
     if (e.op == operation::allocate || e.op == operation::realloc_allocate)
         fmt::print(to, " bytes={} context={}", e.bytes, e.context);
@@ -83,8 +88,14 @@ void dump(reader& trace, std::FILE* to) {
         const context_node& node = trace.contexts()[id];
         fmt::print(to, "context {} parent={} module={} offset={:#x}\n", id, node.parent, node.module, node.offset);
     }
+    phase_marks phases;
     trace.for_each_batch([&](const event* batch, std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) dump_event(batch[i], to);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (batch[i].op == operation::note)
+                dump_note(batch[i], phases, to);
+            else
+                dump_event(batch[i], to);
+        }
     });
     dump_damages(trace, to);
 }

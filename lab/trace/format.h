@@ -81,8 +81,11 @@ enum mpt_note_subject {
     mpt_note_word = 7,    /* a word at the next allocation; value: word * 32 + position */
     mpt_note_cpu = 8,     /* value: the CPU nanoseconds that the thread has used so far */
     mpt_note_freed_at =
-        9 /* where this stream frees from now on: a node mpt_offset_frees, whose caller is the context */
+        9,              /* where this stream frees from now on: a node mpt_offset_frees, whose caller is the context */
+    mpt_note_name = 10, /* the next 8 bytes of the name of this stream's next phase; the first one is the lowest */
+    mpt_note_phase = 11 /* a phase of the process begins; value: bytes of its name, 0: it has none, and ends the last */
 };
+enum { mpt_phase_name_max = 255 }; /* bytes; of a longer name the rest is dropped */
 /* The state of a scope: all its activations are in the trace, or the reason why not. */
 enum mpt_scope_state {
     mpt_scope_observed = 0,

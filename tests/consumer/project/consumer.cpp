@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // consumer: a program of a user of the installed package. It uses both bindings over one allocator and checks that
 // nothing stays allocated. The build passes the expected mode (checked, hardened, …).
+#include <millpond/phase.h>
 #include <cstdlib>
 #include <memory_resource>
 #include <millpond/millpond.hpp>
@@ -22,6 +23,7 @@ constexpr std::string_view mode = "release";
 
 int main(int count, char** arguments) {
     if (count == 2 && mode != arguments[1]) return EXIT_FAILURE;
+    millpond_phase("fill");  // no recorder: no effect
     millpond::multipool<> pool;
     std::vector<int, millpond::allocator<int, millpond::multipool<>>> by_type(&pool);
     millpond::resource<millpond::multipool<>&> base(pool);

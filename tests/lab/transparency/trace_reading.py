@@ -27,7 +27,9 @@ MARKED = range(5000, 6000)
 
 @dataclass(frozen=True)
 class Event:
-    """One heap event. Fields that an operation does not have are 0."""
+    """One heap event. Fields that an operation does not have are 0. A note has its subject in `bytes`, its value in
+    `address`.
+    """
 
     time: int
     operation: int
@@ -55,9 +57,13 @@ class Trace:
     frames: list[Frame] = field(default_factory=lambda: [Frame(0, 0, 0)])
     streams: dict[int, list[Event]] = field(default_factory=lambda: defaultdict(list))
 
-    def events(self) -> Iterator[Event]:
-        """Returns all events by time; each stream keeps its order."""
+    def events_and_notes(self) -> Iterator[Event]:
+        """Returns all events and notes by time; each stream keeps its order."""
         return heapq.merge(*self.streams.values(), key=lambda event: event.time)
+
+    def events(self) -> Iterator[Event]:
+        """Returns all events by time, without notes."""
+        return (event for event in self.events_and_notes() if event.operation != NOTE)
 
     def end_number(self, key: int) -> int:
         """Returns a number of the end block; 0 if it is missing."""
@@ -138,8 +144,8 @@ def _events(payload: bytes, layout: int, count: int, first: int) -> Iterator[Eve
         if tag & 8:
             time += times.next()
         if operation == NOTE:
-            sizes.next()
-            contexts.next()
+            subject = sizes.next()
+            yield Event(time, NOTE, contexts.next(), subject, 0)
             continue
         if tag & 16:
             durations.next()
