@@ -9,9 +9,9 @@
  *
  * millpond_phase(name): begins a phase, and ends the one before. A phase belongs to the process, whichever thread marks
  * it; of two marks at the same moment, the later time stamp wins. The same name again is another stretch of that phase.
- * A child made by fork begins without a phase. `name`: any bytes before its zero; bytes after the first 255 are dropped.
- * Null or "" ends the phase. May be called in any thread and in a signal handler, except for the first call in each
- * source file, which is no place for a signal handler.
+ * A child made by fork begins without a phase. `name`: any bytes before its zero; those after the first 255 are
+ * dropped. Null or "" ends the phase. May be called in any thread, and in a signal handler if the source file has
+ * called it before.
  *
  * Unless `millpond record` recorded this process, nothing happens: the first call in each source file (in C++: in the
  * program) looks for the recorder with dlsym, later ones load a pointer. A failed look-up shows in dlerror. Programs
@@ -34,7 +34,6 @@ static void* millpond_phase_search(void* handle, const char* name) __attribute__
 inline
 #else
 static inline
-    __attribute__((unused))
 #endif
     void
     millpond_phase(const char* name) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "lab/characterise/later_touches.hpp"
+#include "lab/characterise/phase_search.hpp"
 #include "lab/program/program.hpp"
 
 namespace millpond::characterise {
@@ -14,7 +15,7 @@ constexpr std::size_t frames_max = 12;
 }  // namespace
 
 characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
-                                   const std::optional<window_request>& window)
+                                   const std::optional<window_request>& window, bool with_phases)
     : path_(path),
       reader_(path),
       own_functions_(std::make_unique<symbols::context_functions>(reader_.contexts(), reader_.modules())),
@@ -24,13 +25,13 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
-    run(window);
+    run(window, with_phases);
 }
 
 characterisation::characterisation(const std::string& path, trace::reader&& reader,
                                    const symbols::context_functions& functions,
                                    const std::vector<symbols::owner_group>& groups,
-                                   const std::optional<window_request>& window)
+                                   const std::optional<window_request>& window, bool with_phases)
     : path_(path),
       reader_(std::move(reader)),
       functions_(&functions),
@@ -39,7 +40,7 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
-    run(window);
+    run(window, with_phases);
 }
 
 void characterisation::find_window(const window_request& wanted) {
@@ -53,8 +54,18 @@ void characterisation::find_window(const window_request& wanted) {
     windowed_.emplace(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_);
 }
 
-void characterisation::run(const std::optional<window_request>& window) {
+// A second pass, only if the first one found phases.
+void characterisation::count_phases(const phase_boundaries& found) {
+    if (!found.are_marked && found.boundaries.empty()) return;
+    phases_.emplace(found, subsystems_, reader_.contexts().size());
+    reader_.for_each_batch([this](const trace::event* batch, std::size_t count) { phases_->consume(batch, count); });
+    phases_->finish();
+}
+
+void characterisation::run(const std::optional<window_request>& window, bool with_phases) {
     if (window) find_window(*window);
+    phase_search search(subsystems_.subsystems().size(), reader_.event_count());
+    if (with_phases) counts_.search_phases(search);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
         counts_.consume(batch, count);
         observations_.consume(batch, count);
@@ -62,6 +73,7 @@ void characterisation::run(const std::optional<window_request>& window) {
         const auto consume = [this](const trace::event* part, std::size_t of) { windowed_->consume(part, of); };
         window_->for_each_part(batch, count, consume, [this] { windowed_->begin_window(); }, consume);
     });
+    count_phases(search.finish());
     counts_.finish();
     if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);

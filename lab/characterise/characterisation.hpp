@@ -16,6 +16,7 @@
 #include "lab/characterise/event_window.hpp"
 #include "lab/characterise/observed_scopes.hpp"
 #include "lab/characterise/owner_keys.hpp"
+#include "lab/characterise/phase_counts.hpp"
 #include "lab/characterise/scope_tree.hpp"
 #include "lab/characterise/thread_clock.hpp"
 #include "lab/program/json.hpp"
@@ -30,13 +31,14 @@ using program::json;
 class characterisation {
   public:
     // `window`: the part of the trace over which dimensions are measured; none: for each subsystem, from its first
-    // operation to the end of its last object. Throws program::failure (usage) for a window that does not fit.
+    // operation to the end of its last object. `with_phases`: searches for phases and counts by them, which takes half
+    // as long again if there are some. Throws program::failure (usage) for a window that does not fit.
     characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
-                     const std::optional<window_request>& window = std::nullopt);
+                     const std::optional<window_request>& window = std::nullopt, bool with_phases = false);
     // From an open reader and its functions; `functions` must outlive this object.
     characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
                      const std::vector<symbols::owner_group>& groups,
-                     const std::optional<window_request>& window = std::nullopt);
+                     const std::optional<window_request>& window = std::nullopt, bool with_phases = false);
     characterisation(const characterisation&) = delete;
     characterisation& operator=(const characterisation&) = delete;
 
@@ -66,6 +68,8 @@ class characterisation {
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
     const event_window* window() const { return window_ ? &*window_ : nullptr; }
+    // Null: not counted by phase, or the trace has one phase only.
+    const phase_counts* phases() const { return phases_ ? &*phases_ : nullptr; }
     const thread_clock& clock() const { return *clock_; }
 
     // Subsystems that had events, the one that allocated most bytes first.
@@ -87,8 +91,9 @@ class characterisation {
     std::string frame_name(std::uint32_t node) const;
 
   private:
-    void run(const std::optional<window_request>& window);
+    void run(const std::optional<window_request>& window, bool with_phases);
     void find_window(const window_request& wanted);
+    void count_phases(const phase_boundaries& found);
     void find_later_touches();
 
     std::string path_;
@@ -99,6 +104,7 @@ class characterisation {
     scope_tree scopes_;
     double ticks_per_ns_;
     event_counts counts_;
+    std::optional<phase_counts> phases_;
     std::optional<event_window> window_;
     std::optional<event_counts> windowed_;
     observed_scopes observations_;

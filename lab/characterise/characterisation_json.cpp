@@ -7,6 +7,7 @@
 #include "lab/characterise/freeing_list.hpp"
 #include "lab/characterise/module_debug.hpp"
 #include "lab/characterise/nameless_modules.hpp"
+#include "lab/characterise/phase_json.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/trace/wholeness.hpp"
@@ -107,6 +108,7 @@ json to_json(const characterisation& from) {
     all["heat_map"] = from.counts().addresses().to_json([&](std::uint64_t tick) { return from.seconds(tick); },
                                                         [&](std::uint32_t s) { return position[s]; });
     all["pins"] = pins_json(from);
+    all["phases"] = phases_json(from);
     all["references"] = references_json(from);
     all["notes"] = json::array(
         {"a function is legal only where its activations were observed; else it is not disproved at most, for a trace "

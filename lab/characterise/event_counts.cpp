@@ -166,6 +166,7 @@ void event_counts::allocate(const trace::event& e) {
         ++peaks_;
     }
     totals_.peak_objects = std::max(totals_.peak_objects, ++totals_.live_objects);
+    if (search_ != nullptr) search_->began(context.subsystem, bytes);
 
     thread_share& mine = share(t, e.thread, context.subsystem);
     add_operation(mine, e, bytes);
@@ -184,12 +185,15 @@ void event_counts::allocate(const trace::event& e) {
 inline void event_counts::end(const trace::event& e, std::size_t position) {
     thread(e.thread).facts.add(e);
     totals_.frees += e.op == trace::operation::free;
-    live_.end(
+    const bool has_object = live_.end(
         e.address, {e.time_ticks, e.thread},
         [&](const packed_object& o, std::uint64_t, trace::moment at, trace::ending how) {
+            if (search_ != nullptr) search_->ended(contexts_[o.context()].subsystem, o.bytes());
             object_ended(o, at, how, &e);
         },
         position);
+    if (!has_object && search_ != nullptr) [[unlikely]]
+        search_->ended_unknown();
 }
 
 void event_counts::object_ended(const packed_object& o, trace::moment at, trace::ending how,
@@ -280,6 +284,7 @@ void event_counts::note(const trace::event& e) {
     thread_state& t = thread(e.thread);
     const std::uint64_t subject = e.bytes, value = e.address;
     t.facts.add_note(e);
+    if (subject == mpt_note_phase && search_ != nullptr) search_->marked();
     if (subject == mpt_note_thread_end || subject == mpt_note_cpu) t.facts.last_tick = e.time_ticks;
     if (subject == mpt_note_thread_end) {
         t.active.leave_all();

@@ -25,6 +25,7 @@
 #include "lab/characterise/legality_record.hpp"
 #include "lab/characterise/operation_durations.hpp"
 #include "lab/characterise/page_survey.hpp"
+#include "lab/characterise/phase_search.hpp"
 #include "lab/characterise/pinned_pages.hpp"
 #include "lab/characterise/size_class.hpp"
 #include "lab/symbols/subsystem_map.hpp"
@@ -132,6 +133,8 @@ class event_counts {
     event_counts(const symbols::subsystem_map& subsystems, const scope_tree& scopes,
                  const std::vector<trace::context_node>& nodes, std::uint64_t events, double ticks_per_ns);
 
+    // Reports each event to `search`, too. Before the first event; `search` must outlive the last one.
+    void search_phases(phase_search& search) { search_ = &search; }
     void consume(const trace::event* batch, std::size_t count);
     void finish();
     // Begins a window: sizes, bytes, peaks and operations are counted from here on, and live objects count as requested
@@ -236,7 +239,8 @@ class event_counts {
     std::deque<thread_share> shares_;
     trace::live_objects<packed_object> live_;
     legality_record legality_;
-    std::uint64_t clock_ = 0;  // of activations
+    phase_search* search_ = nullptr;  // null: none
+    std::uint64_t clock_ = 0;         // of activations
     std::uint32_t first_thread_ = 0;
 
     page_survey survey_;

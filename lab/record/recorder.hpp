@@ -46,9 +46,9 @@ class recorder {
     static void after_unload() noexcept;
     // The program is about to forbid itself system calls.
     static void before_filter() noexcept;
-    // Begins a phase of the process, in the order of time among all threads' events; no bytes: ends the last one. `name`
-    // may have any bytes; those after the first mpt_phase_name_max are dropped. Returns false if nothing is recorded, or
-    // the trace takes no more events. Any thread and signal handler may call it. O(bytes), no allocation.
+    // Begins a phase of the process, in the order of time among the events of all threads; no bytes: ends the last one.
+    // `name` may have any bytes; those after the first mpt_phase_name_max are dropped. Returns false if nothing is
+    // recorded. Any thread and signal handler may call it. O(bytes), no allocation.
     static bool begin_phase(const char* name, std::size_t bytes) noexcept;
     // For the probes: see lab/probes/probe_link.hpp.
     static bool note(unsigned subject, std::uint64_t value, bool anywhere) noexcept;

@@ -3,8 +3,8 @@
 //
 //   notes of a stream   name │ name │ phase ──▶ "a name of up to 255 bytes"
 //
-// Use it behind reader::for_each_batch, whose order gives the order of the phases. A name that was damaged is as long as
-// what is left of it. O(bytes of the name). Not thread-safe.
+// Use it behind reader::for_each_batch, whose order is that of the phases. Of a damaged name, the rest is left. O(bytes of
+// the name). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace millpond::trace {
 
 class phase_marks {
   public:
-    // Takes the next note. Returns whether a phase begins there, which has name(), or, without a name, only the last one
+    // Takes the next note. Returns true if a phase begins there, which has name(); without a name, only the last one
     // ends.
     bool take(const event& note) {
         if (note.bytes == mpt_note_name) {

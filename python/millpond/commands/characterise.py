@@ -16,7 +16,7 @@ from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.fleet import MergedTraces, merge_traces, traces_of
 from millpond.rounds.fleet_data import SCHEMA, Fleet
-from millpond.rounds.recording import CHARACTERISE, read_json
+from millpond.rounds.recording import CHARACTERISE, PHASES, read_json
 from millpond.store.store_files import parquet_bytes
 from millpond.system import native
 from millpond.system.debug_files import use_debug_files
@@ -66,7 +66,7 @@ def _show_single(request: ShowRequest, words: list[str]) -> None:
     words += [f"--observed={request.observed}"] if request.observed else []
     with temporary_folder() as folder:
         out = folder / "characterisation.json"
-        said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(request.trace)])
+        said = native.require(CHARACTERISE, ["--json", str(out), PHASES, *words, "--", str(request.trace)])
         data = read_json(out)
     sys.stderr.write(said)
     known = Characterisation.from_json(data)

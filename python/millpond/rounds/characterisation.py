@@ -599,6 +599,55 @@ class Window(Record, frozen=True):
     to_seconds: float
 
 
+class PhaseShare(Record, frozen=True):
+    """The objects of one subsystem that began in a phase. `ended_within`, `running_at_end`: those that ended, or were
+    alive at the end of the trace, in the stretch in which they began; `outliving`: all others. `stretch_bytes_max`:
+    allocated in one stretch, at most. `peak_live_bytes`: of the subsystem, after its allocations in this phase.
+    """
+
+    name: str
+    objects: int
+    bytes: int
+    peak_live_bytes: int
+    ended_within: int
+    running_at_end: int
+    outliving: int
+    stretch_bytes_max: int
+
+
+class Phase(Record, frozen=True):
+    """A phase: its stretches of the trace together. `name`: of a mark, empty outside marks and for a phase that was
+    found. `first_event` counts from 1. Live bytes at the begin of the first stretch, and at the end of the last.
+    """
+
+    name: str
+    stretches: int
+    first_event: int
+    events: int
+    allocations: int
+    bytes: int
+    seconds: float
+    begin_live_bytes: int
+    end_live_bytes: int
+    peak_live_bytes: int
+    subsystems: tuple[PhaseShare, ...] = field(default_factory=NONE)  # those that allocated most in it
+
+
+class Phases(Record, frozen=True):
+    """The phases of a trace. `method`: `marks` of the program, or `change points` of its events."""
+
+    method: str
+    phases: tuple[Phase, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names for people, without control characters, which a mark may have."""
+        if self.method != "marks":
+            return tuple(f"phase {i}" for i in range(1, len(self.phases) + 1))
+        shown = ("".join(c if c.isprintable() else "\ufffd" for c in phase.name) for phase in self.phases)
+        return tuple(name or "(no phase)" for name in shown)
+
+
 class Characterisation(Record, frozen=True):
     """The characterisation of one trace; for a summary only the first three fields are known."""
 
@@ -608,6 +657,7 @@ class Characterisation(Record, frozen=True):
     subsystems: tuple[Subsystem, ...] = field(default_factory=NONE)
     heat_map: AddressMap | None = None
     pins: Pins | None = field(default_factory=NULL)
+    phases: Phases | None = field(default_factory=NULL)  # null: one phase only
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
     window: Window | None = field(default_factory=NULL)  # null: each subsystem's own lifetime

@@ -16,6 +16,7 @@ from millpond.report.views import case_words, effect_view
 from millpond.report.views.change_view import change_section, unsettled
 from millpond.report.views.choice_view import ChoiceRow, choice_rows
 from millpond.report.views.model import Block, Bullets, Part, ReportSection, Words, name, section, table
+from millpond.report.views.phase_view import phase_section
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
 from millpond.report.views.subsystem_detail import one_section
@@ -81,6 +82,7 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Report
         subsystem_section(case, detail.table_rows, anchors),
         effect_view.outcome_section(case),
         _reasons(case, detail.table_rows),
+        phase_section(case.characterisation.phases if case.characterisation else None),
         effect_view.effect_section(case, detail.figures),
         effect_view.contender_section(case.advice),
         replay_section(case),

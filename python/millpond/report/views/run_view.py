@@ -7,6 +7,7 @@ from millpond.advice.missing_symbols import missing_symbols
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
 from millpond.report.views.model import Bullets, Part, ReportSection, Row, Table, Words, name, several, table
+from millpond.report.views.phase_view import phase_section
 from millpond.report.views.subsystem_view import density_note, letters_text
 from millpond.report.views.symbols_view import symbols_section
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
@@ -39,9 +40,10 @@ def characterisation_section(data: Characterisation) -> ReportSection:
         _references_text(data.references) if data.references else "",
     ]  # fmt: skip
     symbols = symbols_section(missing_symbols(trace))
+    phases = phase_section(data.phases)
     parts: list[Part] = [
         Words(", ".join(said)), Bullets(tuple(trace_warnings(trace))), _subsystems(data.subsystems),
-        *map(Words, filter(None, below)), *([symbols] if symbols else []),
+        *map(Words, filter(None, below)), *filter(None, [phases, symbols]),
     ]  # fmt: skip
     return ReportSection(data.process.words, tuple(parts))
 
