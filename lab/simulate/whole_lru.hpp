@@ -16,7 +16,7 @@ namespace millpond::simulate {
 
 class whole_lru {
   public:
-    // Where a line was when it was used: `flushed` and `cold` if not since the last flush, or never before.
+    // The place of a line before its use. `flushed`: not used since the last flush; `cold`: never used.
     enum class place : uint8_t { inside, outside, flushed, cold };
 
     // `lines`: 1 or more.
