@@ -4,8 +4,8 @@
 //   stretches   │ load │ serve │ load │ …       phases of one name are one phase with several stretches
 //   objects        ●──●   ●────────●            ended in the stretch in which it began, or outlived it
 //
-// Use: consume() every batch of reader::for_each_batch, then finish(). O(1) an event. Memory grows with live objects, and
-// phases × subsystems. Phases beyond phases_max share the last one. Not thread-safe.
+// Use: consume() every batch of reader::for_each_batch, then finish(). O(1) an event. Memory grows with live
+// objects, and phases × subsystems. Phases beyond phases_max share the last one. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -4,18 +4,18 @@
 //   events ─▶ up to 512 slices of equally many events ─▶ for each: the mix of its events, and the growth of live bytes
 //                                                     ─▶ change_points ─▶ the first event of each phase
 //
-// A slice has one value for each kind of event (a birth or an end of an object of one subsystem): the square root of the
-// kind's share of the slice's events, so that two slices are as far apart as their mixes are by Hellinger's distance.
-// Kinds beyond the most frequent ones share a value. One more value is the growth of live bytes: half of (bytes
-// allocated − bytes freed) / (bytes allocated + bytes freed), which is constant where live bytes stay, grow or shrink
-// steadily. So a phase is a stretch in which mix and growth are constant or drift steadily.
+// A slice has one value for each kind of event (a birth or an end of an object of one subsystem): the square root of
+// the kind's share of the slice's events, so that two slices are as far apart as their mixes are by Hellinger's
+// distance. Kinds beyond the most frequent ones share a value. One more value is the growth of live bytes: half of
+// (bytes allocated − bytes freed) / (bytes allocated + bytes freed), which is constant where live bytes stay, grow
+// or shrink steadily. So a phase is a stretch in which mix and growth are constant or drift steadily.
 //
 // The shortest phase that is found has a fiftieth of the events. The least penalty is the gain of such a phase if a
 // quarter of its events are of a kind that its neighbour lacks. Neither depends on a trace. Cycles shorter than a slice
 // are invisible, those shorter than the shortest phase count as noise; a longer cycle has a phase for each part.
 //
-// event_counts reports the events to it. O(1) and a few nanoseconds an event; finish: some milliseconds. Memory grows with
-// the kinds of events in each slice. Not thread-safe.
+// event_counts reports the events to it. O(1) and a few nanoseconds an event; finish: some milliseconds. Memory
+// grows with the kinds of events in each slice. Not thread-safe.
 #pragma once
 
 #include <cstddef>

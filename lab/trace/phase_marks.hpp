@@ -3,8 +3,8 @@
 //
 //   notes of a stream   name │ name │ phase ──▶ "a name of up to 255 bytes"
 //
-// Use it behind reader::for_each_batch, whose order is that of the phases. Of a damaged name, the rest is left. O(bytes of
-// the name). Not thread-safe.
+// Use it behind reader::for_each_batch, whose order is that of the phases. Of a damaged name, the rest is left.
+// O(bytes of the name). Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ struct known_program {
     phased_program (*make)(std::uint64_t seed);
     double within;  // share of the events by which a boundary may be off
 };
-// In `batch`, bursts hide the boundary: of 2000 seeds, the likeliest place by the true weights is off by more than 2 % in
-// 3.4 %.
+// In `batch`, bursts hide the boundary: of 2000 seeds, the likeliest place by the true weights is off by more than 2
+// % in 3.4 %.
 const known_program programs[] = {{"server", server, 0.02}, {"compiler", compiler, 0.02}, {"game", game, 0.02},
                                   {"batch", batch, 0.1},    {"ramp", ramp, 0.02},         {"cycles", cycles, 0.02}};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // phased_program: invented programs whose phases are known, as the events of their traces.
 //
-//   load        serve       stop         each phase is a mix of jobs; a job is an allocation of one subsystem, or a free
+//   load        serve       stop         each phase is a mix of jobs: allocations of one subsystem, and frees
 //   ●●●●●●●●●   ●○●○●○●○●   ○○○○○○○○     of one of its objects, drawn at random from a seed
 //
 // Use find(), which returns the boundaries that a search finds, and boundaries, which are the true ones.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSL-1.0 */
-/* phases: marks phases from C, from C++, from several threads one after the other, and in a child. Each phase has blocks
- * of sizes of its own. */
+/* phases: marks phases from C, from C++, from several threads one after the other, and in a child. Blocks of each phase
+ * have a size of their own. */
 #include <millpond/phase.h>
 #include <pthread.h>
 #include <stdlib.h>
