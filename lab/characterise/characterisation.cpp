@@ -23,6 +23,7 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
+      patterns_(reader_.contexts().size(), reader_.event_count()),
       observations_(*functions_, subsystems_) {
     run(window);
 }
@@ -38,6 +39,7 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
+      patterns_(reader_.contexts().size(), reader_.event_count()),
       observations_(*functions_, subsystems_) {
     run(window);
 }
@@ -57,12 +59,14 @@ void characterisation::run(const std::optional<window_request>& window) {
     if (window) find_window(*window);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
         counts_.consume(batch, count);
+        patterns_.consume(batch, count);
         observations_.consume(batch, count);
         if (!window_) return;
         const auto consume = [this](const trace::event* part, std::size_t of) { windowed_->consume(part, of); };
         window_->for_each_part(batch, count, consume, [this] { windowed_->begin_window(); }, consume);
     });
     counts_.finish();
+    patterns_.finish();
     if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
     observations_.finish(std::max(reader_.process().events_lost, counts_.totals().lost_by_notes));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/attribution/attributed_run.hpp"
+#include "lab/characterise/block_patterns.hpp"
 #include "lab/characterise/event_counts.hpp"
 #include "lab/characterise/event_window.hpp"
 #include "lab/characterise/observed_scopes.hpp"
@@ -62,6 +63,7 @@ class characterisation {
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
     const event_counts& counts() const { return counts_; }
+    const block_patterns& patterns() const { return patterns_; }
     // The counts for the dimensions: those of the window if there is one, else all.
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
@@ -99,6 +101,7 @@ class characterisation {
     scope_tree scopes_;
     double ticks_per_ns_;
     event_counts counts_;
+    block_patterns patterns_;
     std::optional<event_window> window_;
     std::optional<event_counts> windowed_;
     observed_scopes observations_;
