@@ -4,26 +4,31 @@
 namespace millpond::characterise {
 namespace {
 
-constexpr std::size_t events_ahead = 16;
+bool ends_block(const trace::event& e) {
+    return e.op == trace::operation::free || e.op == trace::operation::realloc_free;
+}
 
 }  // namespace
 
+// The slot of a block is prefetched first, and later what its end touches behind it.
 void block_patterns::consume(const trace::event* batch, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
+    std::array<std::size_t, events_ahead> position{};
+    for (std::size_t i = 0; i < count + events_ahead; ++i) {
         if (i + events_ahead < count) live_.prefetch(batch[i + events_ahead].address);
-        take(batch[i]);
+        if (i >= events_ahead) take(batch[i - events_ahead], position[i % events_ahead]);
+        if (i < count && ends_block(batch[i])) position[i % events_ahead] = live_.locate(batch[i].address);
     }
 }
 
-void block_patterns::take(const trace::event& e) {
-    ++seen_;
+void block_patterns::take(const trace::event& e, std::size_t position) {
+    for (++seen_; seen_ > quarter_end_ && quarter_ < 3;) quarter_end_ = end_of(++quarter_);
     if (e.op == trace::operation::note) return;
     thread_state& t = thread(e.thread);
     ++t.events;
     if (t.is_resizing && e.op != trace::operation::realloc_allocate) [[unlikely]]
         drop_resize(t);
-    if (e.op == trace::operation::free || e.op == trace::operation::realloc_free)
-        end(e);
+    if (ends_block(e))
+        end(e, position);
     else
         allocate(e, t);
 }
@@ -31,8 +36,7 @@ void block_patterns::take(const trace::event& e) {
 void block_patterns::allocate(const trace::event& e, thread_state& t) {
     const std::uint32_t number = std::min(e.thread, thread_max), row = row_of(e.context);
     const bool is_resized = e.op == trace::operation::realloc_allocate;
-    const auto quarter = static_cast<unsigned>(std::min<std::uint64_t>(3, (seen_ - 1) * 4 / events_));
-    block made(e.bytes, number, e.context, t.events, quarter, is_resized);
+    block made(e.bytes, number, e.context, t.events, quarter_, is_resized);
     if (is_resized && t.is_resizing) {
         const block& old = t.resized;
         if (made.bytes() > old.bytes()) {
@@ -49,11 +53,13 @@ void block_patterns::allocate(const trace::event& e, thread_state& t) {
                 });
 }
 
-void block_patterns::end(const trace::event& e) {
-    live_.end(e.address, {e.time_ticks, e.thread},
-              [&](const block& b, std::uint64_t address, trace::moment at, trace::ending how) {
-                  ended(b, address, at, how, &e);
-              });
+void block_patterns::end(const trace::event& e, std::size_t position) {
+    live_.end(
+        e.address, {e.time_ticks, e.thread},
+        [&](const block& b, std::uint64_t address, trace::moment at, trace::ending how) {
+            ended(b, address, at, how, &e);
+        },
+        position);
 }
 
 void block_patterns::ended(const block& b, std::uint64_t address, trace::moment at, trace::ending how,
@@ -137,9 +143,13 @@ void block_patterns::drop_resize(thread_state& t) {
 }
 
 block_patterns::thread_state& block_patterns::thread(std::uint32_t number) {
-    const std::uint32_t kept = std::min(number, thread_max);
-    while (kept >= threads_.size()) threads_.emplace_back();
-    return threads_[kept];
+    if (number != recent_number_) [[unlikely]] {
+        const std::uint32_t kept = std::min(number, thread_max);
+        while (kept >= threads_.size()) threads_.emplace_back();
+        recent_number_ = number;
+        recent_thread_ = &threads_[kept];
+    }
+    return *recent_thread_;
 }
 
 std::uint32_t block_patterns::row_of(std::uint32_t context) {

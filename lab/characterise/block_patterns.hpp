@@ -58,7 +58,9 @@ class block_patterns {
 
     // `contexts`: the number of nodes. `events`: the number of events with notes; it decides the length of a quarter.
     block_patterns(std::size_t contexts, std::uint64_t events)
-        : row_of_(std::max<std::size_t>(contexts, 1)), events_(std::max<std::uint64_t>(events, 1)) {}
+        : row_of_(std::max<std::size_t>(contexts, 1)),
+          events_(std::max<std::uint64_t>(events, 1)),
+          quarter_end_(end_of(0)) {}
 
     void consume(const trace::event* batch, std::size_t count);
     void finish();
@@ -112,11 +114,15 @@ class block_patterns {
         std::uint64_t address = 0;
     };
 
+    static constexpr std::size_t events_ahead = 16;
     static constexpr std::uint32_t thread_max = (1u << 20) - 1;
 
-    void take(const trace::event& e);
+    // The number of events that have passed when a quarter ends.
+    std::uint64_t end_of(unsigned quarter) const { return ((quarter + 1) * events_ + 3) / 4; }
+    void take(const trace::event& e, std::size_t position);
     void allocate(const trace::event& e, thread_state& t);
-    void end(const trace::event& e);
+    // `position`: of its block in live_, as a hint.
+    void end(const trace::event& e, std::size_t position);
     // `event`: the event that ends the block; null for an end that arrived too early and meets its block now.
     void ended(const block& b, std::uint64_t address, trace::moment at, trace::ending how, const trace::event* event);
     void freed(const block& b, std::uint64_t address, std::uint32_t by);
@@ -134,10 +140,13 @@ class block_patterns {
     std::vector<last_event> last_;                             // by row: of the thread that was here last
     std::unordered_map<std::uint64_t, std::uint64_t> others_;  // by row and thread: of all others
     std::deque<thread_state> threads_;                         // by number
+    thread_state* recent_thread_ = nullptr;
+    std::uint32_t recent_number_ = ~std::uint32_t{0};
     std::vector<chain> chains_{{}};
     std::vector<std::uint32_t> free_chains_;
     trace::live_objects<block> live_;
-    std::uint64_t events_, seen_ = 0;
+    std::uint64_t events_, seen_ = 0, quarter_end_;
+    unsigned quarter_ = 0;
 };
 
 }  // namespace millpond::characterise

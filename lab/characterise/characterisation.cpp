@@ -14,7 +14,7 @@ constexpr std::size_t frames_max = 12;
 }  // namespace
 
 characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
-                                   const std::optional<window_request>& window)
+                                   const std::optional<window_request>& window, bool with_patterns)
     : path_(path),
       reader_(path),
       own_functions_(std::make_unique<symbols::context_functions>(reader_.contexts(), reader_.modules())),
@@ -23,8 +23,8 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
-      patterns_(reader_.contexts().size(), reader_.event_count()),
       observations_(*functions_, subsystems_) {
+    if (with_patterns) patterns_.emplace(reader_.contexts().size(), reader_.event_count());
     run(window);
 }
 
@@ -39,8 +39,8 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       scopes_(*functions_, subsystems_),
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
-      patterns_(reader_.contexts().size(), reader_.event_count()),
       observations_(*functions_, subsystems_) {
+    patterns_.emplace(reader_.contexts().size(), reader_.event_count());
     run(window);
 }
 
@@ -59,14 +59,14 @@ void characterisation::run(const std::optional<window_request>& window) {
     if (window) find_window(*window);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
         counts_.consume(batch, count);
-        patterns_.consume(batch, count);
+        if (patterns_) patterns_->consume(batch, count);
         observations_.consume(batch, count);
         if (!window_) return;
         const auto consume = [this](const trace::event* part, std::size_t of) { windowed_->consume(part, of); };
         window_->for_each_part(batch, count, consume, [this] { windowed_->begin_window(); }, consume);
     });
     counts_.finish();
-    patterns_.finish();
+    if (patterns_) patterns_->finish();
     if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
     observations_.finish(std::max(reader_.process().events_lost, counts_.totals().lost_by_notes));

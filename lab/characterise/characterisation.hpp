@@ -32,8 +32,9 @@ class characterisation {
   public:
     // `window`: the part of the trace over which dimensions are measured; none: for each subsystem, from its first
     // operation to the end of its last object. Throws program::failure (usage) for a window that does not fit.
+    // `with_patterns`: also what is left, temporaries and growth, which take nearly as long as all else.
     characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
-                     const std::optional<window_request>& window = std::nullopt);
+                     const std::optional<window_request>& window = std::nullopt, bool with_patterns = true);
     // From an open reader and its functions; `functions` must outlive this object.
     characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
                      const std::vector<symbols::owner_group>& groups,
@@ -63,7 +64,8 @@ class characterisation {
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
     const event_counts& counts() const { return counts_; }
-    const block_patterns& patterns() const { return patterns_; }
+    // Null: they were not asked for.
+    const block_patterns* patterns() const { return patterns_ ? &*patterns_ : nullptr; }
     // The counts for the dimensions: those of the window if there is one, else all.
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
@@ -101,7 +103,7 @@ class characterisation {
     scope_tree scopes_;
     double ticks_per_ns_;
     event_counts counts_;
-    block_patterns patterns_;
+    std::optional<block_patterns> patterns_;
     std::optional<event_window> window_;
     std::optional<event_counts> windowed_;
     observed_scopes observations_;

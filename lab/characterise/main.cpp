@@ -2,7 +2,8 @@
 // millpond-characterise: describes how the subsystems of a recorded program use memory.
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
-//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW] TRACE
+//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW]
+//                         [--patterns] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--short-sites FILE] [--json FILE]
 //                         TRACE…
@@ -39,7 +40,7 @@ struct options {
     std::vector<std::string> groups, traces;
     std::string short_sites;
     std::string cache = millpond::attribution::cache_shape::standard;
-    bool summary = false, sizes = false, accepts_damaged = false;
+    bool summary = false, sizes = false, accepts_damaged = false, with_patterns = false;
     size_request of_sizes;
 };
 
@@ -151,6 +152,8 @@ void check_sizes(const options& chosen) {
 }
 
 void check(const options& chosen) {
+    refuse((chosen.sizes || chosen.summary) && chosen.with_patterns,
+           "--patterns needs contexts, which --summary and --sizes do not read: drop one of the two");
     refuse((chosen.sizes || chosen.summary) && !chosen.window.empty(),
            "--window applies to the dimensions, which --summary and --sizes do not measure: drop one of the two");
     if (chosen.sizes) return check_sizes(chosen);
@@ -175,12 +178,12 @@ void run(const options& chosen) {
     const auto cache = millpond::attribution::cache_shape::of(chosen.cache);
     std::optional<window_request> window;
     if (!chosen.window.empty()) window = window_request::parse(chosen.window);
-    characterisation found(chosen.traces.front(), groups, window);
+    characterisation found(chosen.traces.front(), groups, window, chosen.with_patterns);
     found.count_references(cache);
     require_whole(chosen.traces.front(), found, chosen.accepts_damaged);
     std::optional<characterisation> observed;
     if (!chosen.observed.empty()) {
-        found.take_observations(observed.emplace(chosen.observed, groups));
+        found.take_observations(observed.emplace(chosen.observed, groups, std::nullopt, false));
         require_whole(chosen.observed, *observed, chosen.accepts_damaged);
     }
     if (!chosen.scopes_to.empty()) program::write_whole(chosen.scopes_to, scope_list(found));
@@ -216,6 +219,8 @@ int main(int argc, char** argv) {
                "an observed function from its first call to the end of its last; default: each subsystem from its "
                "first operation to the end of its last object")
         .value_name("WINDOW");
+    app.flag("--patterns", chosen.with_patterns,
+             "also count what is alive at the end, temporaries and growth, which takes nearly as long as all else");
     app.flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
     app.flag("--sizes", chosen.sizes, "only the requested sizes, an array with an object for each trace");
     app.option("--granule", chosen.of_sizes.granule_bytes, "round sizes up to this power of two")

@@ -112,7 +112,7 @@ class view_writer {
     json write(const pattern_view& view) {
         std::vector<std::pair<std::uint64_t, counted*>> order;
         place_patterns whole;
-        for (counted& one : all_.patterns().contexts()) {
+        for (counted& one : all_.patterns()->contexts()) {
             const std::uint64_t weight = view.weight(one);
             if (weight == 0) continue;
             order.emplace_back(weight, &one);
@@ -179,6 +179,7 @@ class view_writer {
 }  // namespace
 
 void add_patterns(json& to, const characterisation& from, container_list& containers) {
+    if (from.patterns() == nullptr) return;
     view_writer writer(from, containers);
     // A block of no bytes counts as one, so that it has a place.
     to["left"] = writer.write({[&](counted& one) {

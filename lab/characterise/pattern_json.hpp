@@ -13,6 +13,7 @@
 
 namespace millpond::characterise {
 
+// Adds nothing if the characterisation is without patterns.
 void add_patterns(json& to, const characterisation& from, container_list& containers);
 
 }  // namespace millpond::characterise

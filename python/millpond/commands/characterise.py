@@ -67,7 +67,7 @@ def _show_single(request: ShowRequest, words: list[str]) -> None:
     words += [f"--observed={request.observed}"] if request.observed else []
     with temporary_folder() as folder:
         out = folder / "characterisation.json"
-        said = native.require(CHARACTERISE, ["--json", str(out), *words, "--", str(request.trace)])
+        said = native.require(CHARACTERISE, ["--patterns", "--json", str(out), *words, "--", str(request.trace)])
         data = read_json(out)
     sys.stderr.write(said)
     known = Characterisation.from_json(data)

@@ -234,7 +234,7 @@ def characterise(process: Process, folder: Path) -> tuple[Characterisation, Call
     """Returns a trace's characterisation, its call tree, and its candidate plans, the largest first."""
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
-    options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
+    options = ["--patterns", "--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans)]
     with report_phase(f"grouping allocations of {trace_size_text(process.trace)}", _read_text):
         native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
     return read_typed(Characterisation, out), read_typed(CallTree, contexts), read_folder(plans)
@@ -286,7 +286,7 @@ def observe(
         return None, "the recording that observes them failed"
     trace, out, plans = traces[process.number - 1], inner / "characterisation.json", inner / "plans"
     plans.mkdir(exist_ok=True)
-    options = ["--json", str(out), "--plan-out", str(plans), "--observed", str(trace)]
+    options = ["--patterns", "--json", str(out), "--plan-out", str(plans), "--observed", str(trace)]
     try:
         native.require(CHARACTERISE, [*options, str(process.trace)])
     except Failure as failure:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks left alive, temporaries and growth: on written examples, and on random events against a model that keeps all events
-// and searches them.
+// Blocks left alive, temporaries and growth: on written examples, and on random events against a model that keeps all
+// events and searches them.
 #include "lab/characterise/block_patterns.hpp"
 
 #include <gtest/gtest.h>

@@ -39,7 +39,8 @@ def recorded(program: Path, *arguments: str) -> Path:
 
 
 def characterised(trace: Path) -> Json:
-    done = subprocess.run([BIN / "millpond-characterise", trace], capture_output=True, check=True, timeout=120)
+    command = [BIN / "millpond-characterise", "--patterns", trace]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=120)
     return dict(json.loads(done.stdout))
 
 
