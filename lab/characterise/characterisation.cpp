@@ -15,7 +15,7 @@ constexpr std::size_t frames_max = 12;
 }  // namespace
 
 characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
-                                   const std::optional<window_request>& window, bool with_phases)
+                                   const std::optional<window_request>& window, further_passes further)
     : path_(path),
       reader_(path),
       own_functions_(std::make_unique<symbols::context_functions>(reader_.contexts(), reader_.modules())),
@@ -25,13 +25,13 @@ characterisation::characterisation(const std::string& path, const std::vector<sy
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
-    run(window, with_phases);
+    run(window, further);
 }
 
 characterisation::characterisation(const std::string& path, trace::reader&& reader,
                                    const symbols::context_functions& functions,
                                    const std::vector<symbols::owner_group>& groups,
-                                   const std::optional<window_request>& window, bool with_phases)
+                                   const std::optional<window_request>& window, further_passes further)
     : path_(path),
       reader_(std::move(reader)),
       functions_(&functions),
@@ -40,7 +40,7 @@ characterisation::characterisation(const std::string& path, trace::reader&& read
       ticks_per_ns_(reader_.ticks_per_ns()),
       counts_(subsystems_, scopes_, reader_.contexts(), reader_.event_count(), ticks_per_ns_),
       observations_(*functions_, subsystems_) {
-    run(window, with_phases);
+    run(window, further);
 }
 
 void characterisation::find_window(const window_request& wanted) {
@@ -62,12 +62,14 @@ void characterisation::count_phases(const phase_boundaries& found) {
     phases_->finish();
 }
 
-void characterisation::run(const std::optional<window_request>& window, bool with_phases) {
+void characterisation::run(const std::optional<window_request>& window, further_passes further) {
     if (window) find_window(*window);
+    if (further.patterns) patterns_.emplace(reader_.contexts().size(), reader_.event_count());
     phase_search search(subsystems_.subsystems().size(), reader_.event_count());
-    if (with_phases) counts_.search_phases(search);
+    if (further.phases) counts_.search_phases(search);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
         counts_.consume(batch, count);
+        if (patterns_) patterns_->consume(batch, count);
         observations_.consume(batch, count);
         if (!window_) return;
         const auto consume = [this](const trace::event* part, std::size_t of) { windowed_->consume(part, of); };
@@ -75,6 +77,7 @@ void characterisation::run(const std::optional<window_request>& window, bool wit
     });
     count_phases(search.finish());
     counts_.finish();
+    if (patterns_) patterns_->finish();
     if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
     observations_.finish(std::max(reader_.process().events_lost, counts_.totals().lost_by_notes));

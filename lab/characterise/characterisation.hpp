@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lab/attribution/attributed_run.hpp"
+#include "lab/characterise/block_patterns.hpp"
 #include "lab/characterise/event_counts.hpp"
 #include "lab/characterise/event_window.hpp"
 #include "lab/characterise/observed_scopes.hpp"
@@ -28,17 +29,23 @@ namespace millpond::characterise {
 
 using program::json;
 
+// What is counted on request. `phases`: the search, and counts by phase, which take half as long again if there are
+// some. `patterns`: what is left, temporaries and growth, which take nearly as long as all else.
+struct further_passes {
+    bool phases = false, patterns = false;
+};
+
 class characterisation {
   public:
     // `window`: the part of the trace over which dimensions are measured; none: for each subsystem, from its first
-    // operation to the end of its last object. `with_phases`: searches for phases and counts by them, which takes half
-    // as long again if there are some. Throws program::failure (usage) for a window that does not fit.
+    // operation to the end of its last object. `further`: what else is counted. Throws program::failure (usage) for a
+    // window that does not fit.
     characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
-                     const std::optional<window_request>& window = std::nullopt, bool with_phases = false);
+                     const std::optional<window_request>& window = std::nullopt, further_passes further = {});
     // From an open reader and its functions; `functions` must outlive this object.
     characterisation(const std::string& path, trace::reader&& reader, const symbols::context_functions& functions,
                      const std::vector<symbols::owner_group>& groups,
-                     const std::optional<window_request>& window = std::nullopt, bool with_phases = false);
+                     const std::optional<window_request>& window = std::nullopt, further_passes further = {});
     characterisation(const characterisation&) = delete;
     characterisation& operator=(const characterisation&) = delete;
 
@@ -64,6 +71,8 @@ class characterisation {
     const symbols::subsystem_map& subsystems() const { return subsystems_; }
     const scope_tree& scopes() const { return scopes_; }
     const event_counts& counts() const { return counts_; }
+    // Null: they were not asked for.
+    const block_patterns* patterns() const { return patterns_ ? &*patterns_ : nullptr; }
     // The counts for the dimensions: those of the window if there is one, else all.
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
@@ -91,7 +100,7 @@ class characterisation {
     std::string frame_name(std::uint32_t node) const;
 
   private:
-    void run(const std::optional<window_request>& window, bool with_phases);
+    void run(const std::optional<window_request>& window, further_passes further);
     void find_window(const window_request& wanted);
     void count_phases(const phase_boundaries& found);
     void find_later_touches();
@@ -105,6 +114,7 @@ class characterisation {
     double ticks_per_ns_;
     event_counts counts_;
     std::optional<phase_counts> phases_;
+    std::optional<block_patterns> patterns_;
     std::optional<event_window> window_;
     std::optional<event_counts> windowed_;
     observed_scopes observations_;

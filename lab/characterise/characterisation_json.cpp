@@ -7,6 +7,7 @@
 #include "lab/characterise/freeing_list.hpp"
 #include "lab/characterise/module_debug.hpp"
 #include "lab/characterise/nameless_modules.hpp"
+#include "lab/characterise/pattern_json.hpp"
 #include "lab/characterise/phase_json.hpp"
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
@@ -28,10 +29,8 @@ json window_json(const characterisation& from) {
 }
 
 // Each with its places in the source, taken from the debug information.
-json subsystems_json(const characterisation& from) {
+json subsystems_json(const characterisation& from, module_debug& debug, container_list& containers) {
     json all = json::array();
-    module_debug debug(from);
-    container_list containers(from, debug);
     const freeing_list freeings(from, debug);
     for (const std::uint32_t s : from.order()) {
         json one = subsystem_json(from, s);
@@ -102,7 +101,10 @@ json to_json(const characterisation& from) {
     all["schema"] = schema;
     all["trace"] = std::move(facts);
     all["process"] = process_json(from.reader().process());
-    all["subsystems"] = subsystems_json(from);
+    module_debug debug(from);
+    container_list containers(from, debug);
+    all["subsystems"] = subsystems_json(from, debug, containers);
+    add_patterns(all, from, containers);
     std::vector<std::size_t> position(from.subsystems().subsystems().size());
     for (std::size_t i = 0; i < from.order().size(); ++i) position[from.order()[i]] = i;
     all["heat_map"] = from.counts().addresses().to_json([&](std::uint64_t tick) { return from.seconds(tick); },

@@ -263,6 +263,13 @@ json container_list::of(std::uint32_t subsystem) {
     return list;
 }
 
+allocation_place container_list::place_of(std::uint32_t context) {
+    std::uint32_t end = 0;
+    found one = look_at(context, true, end);
+    name_by_variables(one);
+    return {std::move(one.function), std::move(one.type), std::move(one.place)};
+}
+
 symbols::source_place container_list::declared(const std::string& function, std::uint32_t subsystem) {
     const symbols::context_functions& functions = all_.functions();
     for (const std::uint32_t context : all_.contexts(subsystem)) {

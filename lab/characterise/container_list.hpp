@@ -22,12 +22,21 @@
 
 namespace millpond::characterise {
 
+// The code that asks for the memory of a context. Empty: unknown.
+struct allocation_place {
+    std::string function;   // the owner's
+    std::string container;  // its type
+    symbols::source_place place;
+};
+
 class container_list {
   public:
     // `debug` must outlive this object.
     container_list(const characterisation& all, module_debug& debug) : all_(all), debug_(debug) {}
 
     json of(std::uint32_t subsystem);
+    // Returns the place of one context; it reads the debug information. O(depth of the context).
+    allocation_place place_of(std::uint32_t context);
     // Returns where a function around allocations of the subsystem is declared.
     symbols::source_place declared(const std::string& function, std::uint32_t subsystem);
 

@@ -3,7 +3,7 @@
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
 //                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW] [--phases]
-//                         TRACE
+//                         [--patterns] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--short-sites FILE] [--json FILE]
 //                         TRACE…
@@ -40,7 +40,8 @@ struct options {
     std::vector<std::string> groups, traces;
     std::string short_sites;
     std::string cache = millpond::attribution::cache_shape::standard;
-    bool summary = false, sizes = false, phases = false, accepts_damaged = false;
+    bool summary = false, sizes = false, accepts_damaged = false;
+    further_passes further;
     size_request of_sizes;
 };
 
@@ -143,7 +144,7 @@ void refuse(bool is_wrong, const char* why) {
 }
 
 void check_sizes(const options& chosen) {
-    refuse(chosen.summary || chosen.phases || !chosen.contexts_to.empty() || !chosen.scopes_to.empty() ||
+    refuse(chosen.summary || chosen.further.phases || !chosen.contexts_to.empty() || !chosen.scopes_to.empty() ||
                !chosen.observed.empty() || !chosen.plan_out.empty() || !chosen.groups.empty(),
            "--sizes looks at sizes only: drop it, or the options of subsystems, contexts and scopes");
     refuse(!std::has_single_bit(chosen.of_sizes.granule_bytes), "--granule takes a power of two");
@@ -152,10 +153,12 @@ void check_sizes(const options& chosen) {
 }
 
 void check(const options& chosen) {
+    refuse((chosen.sizes || chosen.summary) && chosen.further.patterns,
+           "--patterns needs contexts, which --summary and --sizes do not read: drop one of the two");
     refuse((chosen.sizes || chosen.summary) && !chosen.window.empty(),
            "--window applies to the dimensions, which --summary and --sizes do not measure: drop one of the two");
     if (chosen.sizes) return check_sizes(chosen);
-    refuse(chosen.summary && chosen.phases, "--summary counts nothing by phase: drop one of the two");
+    refuse(chosen.summary && chosen.further.phases, "--summary counts nothing by phase: drop one of the two");
     refuse(chosen.summary && !chosen.contexts_to.empty(), "--summary reads no contexts: drop it, or --contexts");
     refuse(chosen.summary && !(chosen.scopes_to.empty() && chosen.observed.empty()),
            "--summary reads no scopes: drop it, or --scopes-out and --observed");
@@ -177,7 +180,7 @@ void run(const options& chosen) {
     const auto cache = millpond::attribution::cache_shape::of(chosen.cache);
     std::optional<window_request> window;
     if (!chosen.window.empty()) window = window_request::parse(chosen.window);
-    characterisation found(chosen.traces.front(), groups, window, chosen.phases);
+    characterisation found(chosen.traces.front(), groups, window, chosen.further);
     found.count_references(cache);
     require_whole(chosen.traces.front(), found, chosen.accepts_damaged);
     std::optional<characterisation> observed;
@@ -219,9 +222,11 @@ int main(int argc, char** argv) {
                "first operation to the end of its last object")
         .value_name("WINDOW");
     app.flag(
-        "--phases", chosen.phases,
+        "--phases", chosen.further.phases,
         "also count by phase: those that the program marks (millpond/phase.h), else those that are found where the "
         "mix of events or the growth of live bytes changes; a second pass over a trace that has some");
+    app.flag("--patterns", chosen.further.patterns,
+             "also count what is alive at the end, temporaries and growth, which takes nearly as long as all else");
     app.flag("--summary", chosen.summary, "only the trace and the process, an array with an object for each trace");
     app.flag("--sizes", chosen.sizes, "only the requested sizes, an array with an object for each trace");
     app.option("--granule", chosen.of_sizes.granule_bytes, "round sizes up to this power of two")

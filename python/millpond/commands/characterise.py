@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from typing import Any
 
 from millpond.advice.missing_symbols import missing_symbols
 from millpond.cluster.cluster import ClusterChoice, opened
@@ -16,7 +17,7 @@ from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds.characterisation import Characterisation
 from millpond.rounds.fleet import MergedTraces, merge_traces, traces_of
 from millpond.rounds.fleet_data import SCHEMA, Fleet
-from millpond.rounds.recording import CHARACTERISE, PHASES, read_json
+from millpond.rounds.recording import CHARACTERISE, FURTHER, read_json
 from millpond.store.store_files import parquet_bytes
 from millpond.system import native
 from millpond.system.debug_files import use_debug_files
@@ -28,7 +29,7 @@ from millpond.system.wording import plural
 from millpond.verbs.trace_requests import ShowRequest
 from millpond.verbs.values import places, takes_stdout
 
-_MERGED_FORMS = ("parquet", "html", "markdown")
+_MERGED_FORMS = ("parquet",)
 _SINGLE_FORMS = ("plans", "scopes")
 _NAMED_AT_MOST = 10  # files in an error, and warnings on standard error
 
@@ -44,7 +45,7 @@ def show(request: ShowRequest) -> None:
         prove_all(request.out)
         _show_merged(request, words)
     else:
-        prove_all([one for one in request.out if one.form == "json"])
+        prove_all([one for one in request.out if one.form not in _SINGLE_FORMS])
         _show_single(request, words)
 
 
@@ -66,18 +67,27 @@ def _show_single(request: ShowRequest, words: list[str]) -> None:
     words += [f"--observed={request.observed}"] if request.observed else []
     with temporary_folder() as folder:
         out = folder / "characterisation.json"
-        said = native.require(CHARACTERISE, ["--json", str(out), PHASES, *words, "--", str(request.trace)])
+        said = native.require(CHARACTERISE, [*FURTHER, "--json", str(out), *words, "--", str(request.trace)])
         data = read_json(out)
     sys.stderr.write(said)
     known = Characterisation.from_json(data)
     if symbols := missing_symbols(known.trace):
         data["symbols"] = symbols.to_json()
-    write_documents(request.out, data)
-    if not takes_stdout(request.out):
-        from millpond.report import terminal
-        from millpond.report.views.run_view import characterisation_section
+    _write_single(request, known, data)
 
-        terminal.print_section(characterisation_section(known), terminal.console())
+
+def _write_single(request: ShowRequest, known: Characterisation, data: dict[str, Any]) -> None:
+    """Writes every form of one trace, and prints the answer unless standard output is taken."""
+    from millpond.report import markdown, page, terminal
+    from millpond.report.views.run_view import ANSWER, MARKDOWN, PAGE, characterisation_section
+
+    write_documents(request.out, data)
+    for place in places(request.out, "html"):
+        write_form(page.render_fitting([characterisation_section(known, PAGE)], "Memory use of a program"), place)
+    for place in places(request.out, "markdown"):
+        write_form(markdown.render_section(characterisation_section(known, MARKDOWN)), place)
+    if not takes_stdout(request.out):
+        terminal.print_fitting((characterisation_section(known, rows) for rows in ANSWER), terminal.console())
 
 
 def _show_merged(request: ShowRequest, options: Sequence[str]) -> None:

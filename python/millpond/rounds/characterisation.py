@@ -5,6 +5,7 @@ Characterisation ─┬─ RecordedTrace, ProcessFacts                      what
                   ├─ Subsystem ─┬─ SubsystemFacts             what rows of an advice copy
                   │             └─ Size, LivePoint, Context   what only details of a report show
                   ├─ AddressMap, Pins                         the heap over time
+                  ├─ LeftBlocks, Temporaries, Growth          what a change of the source avoids (pattern_data)
                   └─ ReferenceFacts, of a subsystem SubsystemReferences    a trace with references to memory
 """
 
@@ -15,6 +16,7 @@ from typing import Literal, Self
 
 from msgspec import convert, field
 
+from millpond.rounds.pattern_data import Growth, LeftBlocks, Temporaries
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import plural
 
@@ -658,6 +660,9 @@ class Characterisation(Record, frozen=True):
     heat_map: AddressMap | None = None
     pins: Pins | None = field(default_factory=NULL)
     phases: Phases | None = field(default_factory=NULL)  # null: one phase only
+    left: LeftBlocks | None = None
+    temporaries: Temporaries | None = None
+    growth: Growth | None = None
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
     window: Window | None = field(default_factory=NULL)  # null: each subsystem's own lifetime

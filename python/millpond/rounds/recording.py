@@ -35,7 +35,7 @@ Kind = TypeVar("Kind")
 
 RECORD = "millpond-record"
 CHARACTERISE = "millpond-characterise"
-PHASES = "--phases"  # an option of it: count by phase, too
+FURTHER = ("--phases", "--patterns")  # options of it: what else it counts
 TRACE = "millpond-trace"
 # A function is not observed any more after this many entries: each takes some 7 us, and together they get half of the
 # time.
@@ -235,7 +235,7 @@ def characterise(process: Process, folder: Path) -> tuple[Characterisation, Call
     """Returns a trace's characterisation, its call tree, and its candidate plans, the largest first."""
     out, contexts, plans = folder / "characterisation.json", folder / "contexts.json", folder / "plans"
     plans.mkdir(exist_ok=True)
-    options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans), PHASES]
+    options = ["--json", str(out), "--contexts", str(contexts), "--plan-out", str(plans), *FURTHER]
     with report_phase(f"grouping allocations of {trace_size_text(process.trace)}", _read_text):
         native.require(CHARACTERISE, [*options, "--scopes-out", str(scopes_file(folder)), str(process.trace)])
     return read_typed(Characterisation, out), read_typed(CallTree, contexts), read_folder(plans)
@@ -287,7 +287,7 @@ def observe(
         return None, "the recording that observes them failed"
     trace, out, plans = traces[process.number - 1], inner / "characterisation.json", inner / "plans"
     plans.mkdir(exist_ok=True)
-    options = ["--json", str(out), "--plan-out", str(plans), "--observed", str(trace), PHASES]
+    options = ["--json", str(out), "--plan-out", str(plans), "--observed", str(trace), *FURTHER]
     try:
         native.require(CHARACTERISE, [*options, str(process.trace)])
     except Failure as failure:

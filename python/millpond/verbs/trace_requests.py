@@ -108,9 +108,9 @@ class ShowRequest:
         "--merge, further traces.", kind=Path, is_repeated=True,
     )  # fmt: skip
     out: tuple[Output, ...] = outputs(
-        "Write the figures (.json), candidate plans (FOLDER/), or the functions that `trace record --scope @FILE` "
-        "should observe (.scopes); with --merge, figures (.json), a row for each process and subsystem (.parquet), or "
-        "a report (.html, .md). May be repeated.",
+        "Write the figures (.json), a report (.html, .md), candidate plans (FOLDER/), or the functions that `trace "
+        "record --scope @FILE` should observe (.scopes); with --merge, figures, a report, or a row for each process "
+        "and subsystem (.parquet). May be repeated.",
         {".json": "json", "/": "plans", ".scopes": "scopes", ".parquet": "parquet", ".html": "html",
          ".md": "markdown"},
     )  # fmt: skip

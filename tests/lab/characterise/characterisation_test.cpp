@@ -57,7 +57,8 @@ struct characterised : ::testing::Test {
         const symbols::context_functions functions = program.functions();
         std::optional<characterise::window_request> wanted;
         if (!window.empty()) wanted = characterise::window_request::parse(window);
-        const characterisation found(path, trace::reader(path), functions, {}, wanted);
+        const characterisation found(path, trace::reader(path), functions, {}, wanted,
+                                     {.phases = true, .patterns = true});
         plans = characterise::candidate_plans(found);
         return to_json(found);
     }
@@ -382,7 +383,7 @@ void expect_close(const json& found, const json& expected, const std::string& wh
 }
 
 TEST(golden_characterisation, output_is_unchanged) {
-    json found = to_json(characterisation(MILLPOND_GOLDEN_TRACE, {}));
+    json found = to_json(characterisation(MILLPOND_GOLDEN_TRACE, {}, std::nullopt, {.phases = true, .patterns = true}));
     found["trace"]["path"] = "three_threads.mpt";
     const std::string expected = MILLPOND_SOURCE_DIR "/three_threads.json";
     if (std::getenv("MILLPOND_REGENERATE") != nullptr) write_file(expected, program::json_text(found, 1) + "\n");
@@ -478,7 +479,8 @@ TEST_F(program_run, summarises_traces_as_an_array) {
     const json only = program::parse_json(said);
     ASSERT_EQ(only.size(), 1u);
     const json& one = only[0];
-    const json whole = to_json(characterisation(MILLPOND_GOLDEN_TRACE, {}));
+    const json whole =
+        to_json(characterisation(MILLPOND_GOLDEN_TRACE, {}, std::nullopt, {.phases = true, .patterns = true}));
     EXPECT_EQ(one, two[0]);
     for (const char* key : {"events", "allocations", "frees", "reallocations", "bytes", "threads", "damages", "clean"})
         EXPECT_EQ(one["trace"][key], whole["trace"][key]) << key;

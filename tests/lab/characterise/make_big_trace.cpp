@@ -154,7 +154,8 @@ class trace_file {
 void make(const shape& wanted) {
     char self[4096];
     const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
-    const symbols::module_functions functions(std::string(self, length > 0 ? static_cast<std::size_t>(length) : 0));
+    const std::string program(self, length > 0 ? static_cast<std::size_t>(length) : 0);
+    const symbols::module_functions functions(program);
     std::mt19937_64 random(wanted.seed);
     std::vector<trace::context_node> nodes;
     const std::vector<std::uint32_t> contexts = make_contexts(wanted, functions, random, nodes);
@@ -167,14 +168,14 @@ void make(const shape& wanted) {
     };
     trace::process_record process;
     process.pid = 1;
-    process.executable = self;
+    process.executable = program;
     process.build_id = functions.build_id();
     process.arguments = {"make_big_trace"};
     process.start_ticks = process.first_tick = 1000;
     process.start_ns = 1000;
     test::put_process(process, payload);
     put(mpt_process, 1, 0, 0);
-    trace::put_module({1, 0, 0x1000, 0x7fff'ffff, self, functions.build_id(), 0, 0}, payload);
+    trace::put_module({1, 0, 0x1000, 0x7fff'ffff, program, functions.build_id(), 0, 0}, payload);
     put(mpt_modules, 1, 0, 0);
     constexpr std::uint32_t nodes_a_block = 4096;
     for (std::uint32_t first = 0; first < nodes.size(); first += nodes_a_block) {

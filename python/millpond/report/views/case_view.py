@@ -16,6 +16,7 @@ from millpond.report.views import case_words, effect_view
 from millpond.report.views.change_view import change_section, unsettled
 from millpond.report.views.choice_view import ChoiceRow, choice_rows
 from millpond.report.views.model import Block, Bullets, Part, ReportSection, Words, name, section, table
+from millpond.report.views.pattern_view import pattern_sections
 from millpond.report.views.phase_view import phase_section
 from millpond.report.views.reference_view import reference_section
 from millpond.report.views.replay_view import replay_section
@@ -25,6 +26,7 @@ from millpond.report.views.symbols_view import symbols_section
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text
 
 _PAIRS_AT_MOST = 12
+_PATTERN_ROWS = 20
 _UNSETTLED_AT_MOST = 5
 
 
@@ -88,6 +90,7 @@ def _sections(case: Case, anchor: str, detail: Detail, plan: str) -> list[Report
         replay_section(case),
         _contexts(case) if detail.figures else None,
         _heap(case) if detail.figures else None,
+        _patterns(case) if detail.figures else None,
         reference_section(case.advice, detail.figures),
         _each(case, shown, anchors, detail.witnesses),
         _repeat(case, plan),
@@ -131,6 +134,13 @@ def _heap(case: Case) -> ReportSection | None:
     if heat is None:
         return None
     return section("The heap over time", [heat, _pins(case)], fold=True, details=True)
+
+
+def _patterns(case: Case) -> ReportSection | None:
+    """Returns what is alive at the end, temporaries and growth, by place in the source."""
+    found = pattern_sections(case.characterisation, _PATTERN_ROWS) if case.characterisation else []
+    words = "alive at the end, temporaries, growth step by step"
+    return section("What a change of the source avoids", found, note=words, fold=True, details=True)
 
 
 def _contexts(case: Case) -> ReportSection | None:

@@ -7,6 +7,7 @@ from millpond.advice.missing_symbols import missing_symbols
 from millpond.advice.row_reasons import legality_text
 from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, window_text
 from millpond.report.views.model import Bullets, Part, ReportSection, Row, Table, Words, name, several, table
+from millpond.report.views.pattern_view import pattern_sections
 from millpond.report.views.phase_view import phase_section
 from millpond.report.views.subsystem_view import density_note, letters_text
 from millpond.report.views.symbols_view import symbols_section
@@ -22,12 +23,17 @@ from millpond.system.wording import (
     share_text,
 )
 
-_ROWS_AT_MOST = 15
+# Levels for a terminal, the most detailed first, and for a page: the most rows of subsystems, and of each pattern.
+ANSWER = ((15, 5), (12, 4), (10, 3), (8, 3), (6, 3), (5, 3), (4, 3), (4, 2), (3, 2), (2, 1))
+PAGE = (100, 50)
+MARKDOWN = (20, 10)
 _TRIAL_EFFECTS = (*EFFECT_WORDS, "shared_pool", "shared_pool_huge", "interposer", "look_up")
 
 
-def characterisation_section(data: Characterisation) -> ReportSection:
-    """Returns the facts of a trace, and each subsystem's memory use."""
+def characterisation_section(data: Characterisation, rows: tuple[int, int] = ANSWER[0]) -> ReportSection:
+    """Returns the facts of a trace, each subsystem's memory use, what is left, temporaries and growth. `rows`: the most
+    of subsystems, and of each pattern.
+    """
     trace = data.trace
     named = trace.named_share
     said = [
@@ -42,22 +48,22 @@ def characterisation_section(data: Characterisation) -> ReportSection:
     symbols = symbols_section(missing_symbols(trace))
     phases = phase_section(data.phases)
     parts: list[Part] = [
-        Words(", ".join(said)), Bullets(tuple(trace_warnings(trace))), _subsystems(data.subsystems),
-        *map(Words, filter(None, below)), *filter(None, [phases, symbols]),
+        Words(", ".join(said)), Bullets(tuple(trace_warnings(trace))), _subsystems(data.subsystems, rows[0]),
+        *map(Words, filter(None, below)), *filter(None, [phases, *pattern_sections(data, rows[1]), symbols]),
     ]  # fmt: skip
     return ReportSection(data.process.words, tuple(parts))
 
 
-def _subsystems(subsystems: tuple[SubsystemFacts, ...]) -> Table:
+def _subsystems(subsystems: tuple[SubsystemFacts, ...], most: int) -> Table:
     rows: list[Row] = [
         (
             name(s.label), s.kind or "", count_text(s.events), bytes_text(s.bytes), bytes_text(s.peak_live_bytes),
             *[share_text(s.dimension(letter).value) for letter in "DVLUC"], legality_text(s.legality),
         )
-        for s in subsystems[:_ROWS_AT_MOST]
+        for s in subsystems[:most]
     ]  # fmt: skip
     headings = ("subsystem", "kind", ">events", ">bytes", ">peak live", *(f">{letter}" for letter in "DVLUC"))
-    caption = several(subsystems, _ROWS_AT_MOST, "subsystems, all smaller")
+    caption = several(subsystems, most, "subsystems, all smaller")
     return table((*headings, "legality"), rows, caption=caption, title="Subsystems")
 
 
