@@ -94,6 +94,8 @@ class stream {
             flush();
     }
 
+    // Counts an allocation that returned null.
+    void failed() noexcept { __atomic_add_fetch(&out_.count().allocations_failed, 1, __ATOMIC_RELAXED); }
     void lost(std::uint64_t events) noexcept {
         __atomic_add_fetch(&out_.count().events_lost, events, __ATOMIC_RELAXED);
     }
