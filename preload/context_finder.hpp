@@ -53,6 +53,12 @@ struct context_space {
         tree.forget(first, last);
         __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     }
+    // Gives all memory back. No finder may be left, and no other thread inside.
+    void clear() noexcept {
+        tree.clear();
+        rules.clear();
+        pages.clear();
+    }
 };
 
 class context_finder {

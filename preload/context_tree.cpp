@@ -22,6 +22,7 @@ bool context_tree::make_room() noexcept {
     const std::size_t entries = old == nullptr ? first_entries : (old->mask + 1) * 2;
     auto* const fresh = take_pages<table>(table::bytes(entries));
     if (fresh == nullptr) return false;
+    fresh->before = old;
     fresh->mask = entries - 1;
     for (std::size_t i = 0; old != nullptr && i <= old->mask; ++i)
         if (old->entries[i].id != 0 && old->entries[i].return_address != forgotten) fresh->add(old->entries[i]);
@@ -75,13 +76,15 @@ void context_tree::forget(std::uintptr_t first, std::uintptr_t last) noexcept {
 }
 
 void context_tree::clear() noexcept {
-    if (table_ != nullptr) give_pages(table_, table::bytes(table_->mask + 1));
+    while (table* const last = table_) {
+        table_ = last->before;
+        give_pages(last, table::bytes(last->mask + 1));
+    }
     for (place*& chunk : chunks_) {
         if (chunk == nullptr) break;
         give_pages(chunk, sizeof(place) << chunk_bits);
         chunk = nullptr;
     }
-    table_ = nullptr;
     last_id_ = 0;
 }
 

@@ -66,6 +66,7 @@ class context_tree {
         std::uint32_t id;  // 0: free; written last
     };
     struct table {
+        table* before;  // the smaller one that this one replaced
         std::size_t mask, used;
         entry entries[1];
 

@@ -11,6 +11,8 @@
 //   or void deallocate(void* p, const call_site&);
 // It may have one more, for operator new: like allocate, but a failure is retried through next_new, which throws.
 //   void* allocate_for_new(size_t bytes, const call_site&);        // not noexcept
+// A backend that sleeps at times also has bool is_asleep(): a call then goes on to the program's own malloc, before
+// anything is done for the backend.
 // A null from an allocating function is a failure with errno set. This layer, and no other, decides the meaning of a
 // call for errno, overflow, alignment and null, as the C library does.
 #pragma once
@@ -43,22 +45,46 @@ inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
     return true;
 }
 
+template <class Backend = backend>
+[[gnu::always_inline]] inline bool is_asleep() noexcept {
+    if constexpr (requires { Backend::is_asleep(); })
+        return Backend::is_asleep();
+    else
+        return false;
+}
+
+[[gnu::always_inline]] inline void* allocate_here(std::size_t bytes) noexcept {
+    if (is_asleep()) [[unlikely]]
+        return real::allocate_once(bytes);
+    return backend::allocate(bytes, entry_site::here());
+}
+
+[[gnu::always_inline]] inline void* allocate_aligned_here(std::size_t alignment, std::size_t bytes) noexcept {
+    if (is_asleep()) [[unlikely]]
+        return real::allocate_aligned_once(alignment, bytes);
+    return backend::allocate_aligned(alignment, bytes, entry_site::here());
+}
+
 // A backend whose deallocate takes a site gets the site of the free.
 template <class Backend = backend>
 [[gnu::always_inline]] inline void deallocate_at(void* p) noexcept {
+    if (is_asleep()) [[unlikely]]
+        return real::deallocate_once(p);
     if constexpr (requires(entry_site site) { Backend::deallocate(p, site); })
         Backend::deallocate(p, entry_site::here());
     else
         Backend::deallocate(p);
 }
 
-[[gnu::always_inline]] inline void* reallocate_at(void* old, std::size_t bytes, const entry_site& site) noexcept {
-    if (old == nullptr) return backend::allocate(bytes, site);
+[[gnu::always_inline]] inline void* reallocate_here(void* old, std::size_t bytes) noexcept {
+    if (is_asleep()) [[unlikely]]
+        return real::reallocate_once(old, bytes);
+    if (old == nullptr) return backend::allocate(bytes, entry_site::here());
     if (bytes == 0 && real::is_libc()) {  // as the C library does; other providers decide themselves
         deallocate_at(old);
         return nullptr;
     }
-    return backend::reallocate(old, bytes, site);
+    return backend::reallocate(old, bytes, entry_site::here());
 }
 
 template <class Backend = backend>
@@ -71,6 +97,11 @@ template <class Backend = backend>
     }
 }
 
+[[gnu::always_inline]] inline void* pass_new(std::size_t bytes) {
+    void* const p = real::allocate_once(bytes);
+    return p != nullptr ? p : next_new(bytes);
+}
+
 [[gnu::always_inline]] inline void free_at(void* p) noexcept {
     if (p != nullptr) deallocate_at(p);
 }
@@ -78,6 +109,8 @@ template <class Backend = backend>
 }  // namespace millpond::preload
 
 MILLPOND_HOOK(malloc, extern "C" void* malloc(std::size_t bytes)) noexcept {
+    if (millpond::preload::is_asleep()) [[unlikely]]
+        return millpond::preload::real::allocate_once(bytes);
     return millpond::preload::backend::allocate(bytes, MILLPOND_HOOK_SITE);
 }
 
@@ -90,32 +123,31 @@ void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept { millpond::
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
     std::size_t product;
     if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
+    if (millpond::preload::is_asleep()) [[unlikely]]
+        return millpond::preload::real::allocate_zeroed_once(product);
     return millpond::preload::backend::allocate_zeroed(product, millpond::preload::entry_site::here());
 }
 
-void* realloc(void* old, std::size_t bytes) noexcept {
-    return millpond::preload::reallocate_at(old, bytes, millpond::preload::entry_site::here());
-}
+void* realloc(void* old, std::size_t bytes) noexcept { return millpond::preload::reallocate_here(old, bytes); }
 
 void* reallocarray(void* old, std::size_t count, std::size_t bytes) noexcept {
     std::size_t product;
     if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
-    return millpond::preload::reallocate_at(old, product, millpond::preload::entry_site::here());
+    return millpond::preload::reallocate_here(old, product);
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
+    return millpond::preload::allocate_aligned_here(alignment, bytes);
 }
 
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-    return millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
+    return millpond::preload::allocate_aligned_here(alignment, bytes);
 }
 
 int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
     if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
     const int before = errno;
-    void* const p =
-        millpond::preload::backend::allocate_aligned(alignment, bytes, millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_aligned_here(alignment, bytes);
     if (p == nullptr) {
         // The C library's function also sets errno. POSIX requires only the return value, and other providers do only
         // that.
@@ -128,8 +160,7 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noex
 }
 
 void* valloc(std::size_t bytes) noexcept {
-    return millpond::preload::backend::allocate_aligned(millpond::preload::page_bytes, bytes,
-                                                        millpond::preload::entry_site::here());
+    return millpond::preload::allocate_aligned_here(millpond::preload::page_bytes, bytes);
 }
 
 void* pvalloc(std::size_t bytes) noexcept {
@@ -138,8 +169,7 @@ void* pvalloc(std::size_t bytes) noexcept {
         errno = ENOMEM;
         return nullptr;
     }
-    return millpond::preload::backend::allocate_aligned(millpond::preload::page_bytes, (bytes + mask) & ~mask,
-                                                        millpond::preload::entry_site::here());
+    return millpond::preload::allocate_aligned_here(millpond::preload::page_bytes, (bytes + mask) & ~mask);
 }
 
 std::size_t malloc_usable_size(void* p) noexcept {
@@ -151,37 +181,37 @@ std::size_t malloc_usable_size(void* p) noexcept {
 // A throwing form that fails is repeated by the next operator new behind us. It calls the new-handler and throws as the
 // program's own C++ library does, so this library needs none. Its tries come back through malloc.
 MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
+    if (millpond::preload::is_asleep()) [[unlikely]]
+        return millpond::preload::pass_new(bytes);
     return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }
 MILLPOND_HOOK(_Znam, void* operator new[](std::size_t bytes)) {
+    if (millpond::preload::is_asleep()) [[unlikely]]
+        return millpond::preload::pass_new(bytes);
     return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_here(bytes);
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes);
 }
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
-    void* const p = millpond::preload::backend::allocate(bytes, millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_here(bytes);
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes);
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_aligned_here(static_cast<std::size_t>(alignment), bytes);
     return p != nullptr ? p : millpond::preload::next_new(bytes, alignment);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) {
-    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_aligned_here(static_cast<std::size_t>(alignment), bytes);
     return p != nullptr ? p : millpond::preload::next_new(bytes, alignment);
 }
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_aligned_here(static_cast<std::size_t>(alignment), bytes);
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes, alignment);
 }
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-    void* const p = millpond::preload::backend::allocate_aligned(static_cast<std::size_t>(alignment), bytes,
-                                                                 millpond::preload::entry_site::here());
+    void* const p = millpond::preload::allocate_aligned_here(static_cast<std::size_t>(alignment), bytes);
     return p != nullptr ? p : millpond::preload::next_new_nothrow(bytes, alignment);
 }
 

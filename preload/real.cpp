@@ -64,6 +64,15 @@ bool real::makes_room(std::size_t bytes) noexcept {
     return has_room;
 }
 
+// The provider is another one than the C library, or not known yet.
+void* real::other_allocate(std::size_t bytes) noexcept { return allocate(bytes); }
+void* real::other_allocate_zeroed(std::size_t bytes) noexcept { return allocate_zeroed(bytes); }
+void* real::other_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
+    return allocate_aligned(alignment, bytes);
+}
+void* real::other_reallocate(void* old, std::size_t bytes) noexcept { return reallocate(old, bytes); }
+void real::other_deallocate(void* p) noexcept { deallocate(p); }
+
 void* real::foreign_allocate(std::size_t bytes) noexcept { return next_provider.allocate(bytes); }
 void* real::foreign_allocate_zeroed(std::size_t bytes) noexcept { return next_provider.allocate_zeroed(1, bytes); }
 void* real::foreign_reallocate(void* old, std::size_t bytes) noexcept { return next_provider.reallocate(old, bytes); }

@@ -39,6 +39,21 @@ class real {
     static void* reallocate(void* old, std::size_t bytes) noexcept {
         return ask(bytes, [=] { return is_libc() ? __libc_realloc(old, bytes) : foreign_reallocate(old, bytes); });
     }
+    // The same for a library that keeps no free memory. As the last call of a function each is one jump, without a
+    // frame, once the provider is known.
+    static void* allocate_once(std::size_t bytes) noexcept {
+        return is_known_libc() ? __libc_malloc(bytes) : other_allocate(bytes);
+    }
+    static void* allocate_zeroed_once(std::size_t bytes) noexcept {
+        return is_known_libc() ? __libc_calloc(1, bytes) : other_allocate_zeroed(bytes);
+    }
+    static void* allocate_aligned_once(std::size_t alignment, std::size_t bytes) noexcept {
+        return is_known_libc() ? __libc_memalign(alignment, bytes) : other_allocate_aligned(alignment, bytes);
+    }
+    static void* reallocate_once(void* old, std::size_t bytes) noexcept {
+        return is_known_libc() ? __libc_realloc(old, bytes) : other_reallocate(old, bytes);
+    }
+    static void deallocate_once(void* p) noexcept { is_known_libc() ? __libc_free(p) : other_deallocate(p); }
     static void deallocate(void* p) noexcept {
         if (is_libc()) [[likely]]
             return __libc_free(p);
@@ -81,6 +96,14 @@ class real {
             return p;
         return provider();
     }
+    [[gnu::always_inline]] static bool is_known_libc() noexcept {
+        return __builtin_expect(__atomic_load_n(&provider_, __ATOMIC_RELAXED) == libc, 1) != 0;
+    }
+    static void* other_allocate(std::size_t bytes) noexcept;
+    static void* other_allocate_zeroed(std::size_t bytes) noexcept;
+    static void* other_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
+    static void* other_reallocate(void* old, std::size_t bytes) noexcept;
+    static void other_deallocate(void* p) noexcept;
     static bool makes_room(std::size_t bytes) noexcept;
     static bool find_provider() noexcept;
     static void* foreign_allocate(std::size_t) noexcept;

@@ -54,6 +54,15 @@ class rule_cache {
         }
     }
 
+    // Gives the memory back. No other thread may be inside.
+    void clear() noexcept {
+        for (stage& each : stages_) {
+            give_pages(each.table, sizeof(slot) << each.bits);
+            each.table = nullptr;
+            each.used = 0;
+        }
+    }
+
   private:
     struct slot {
         std::uintptr_t return_address;

@@ -142,6 +142,11 @@ bool description::start(output& out, const image_facts& image) noexcept {
 void description::abandon() noexcept {
     if (modules_ != nullptr) preload::give_pages(modules_, sizeof(loaded_module) * modules_max);
     if (contexts_ && !out_->is_mapped_ahead()) preload::give_pages(contexts_.begin, mpt_slot_bytes);
+    while (path_chunk* const last = path_chunks_) {
+        path_chunks_ = last->before;
+        preload::give_pages(last, path_chunk_bytes);
+    }
+    path_room_ = 0;
     modules_ = nullptr;
     contexts_ = {};
 }
@@ -175,12 +180,14 @@ void description::write_process() noexcept {
 }
 
 const char* description::keep(const char* path) noexcept {
-    constexpr std::size_t chunk_bytes = std::size_t{64} << 10;
     const std::size_t bytes = strnlen(path, path_bytes - 1) + 1;
     if (path_room_ < bytes) {
-        paths_ = preload::take_pages<char>(chunk_bytes);
-        path_room_ = paths_ == nullptr ? 0 : chunk_bytes;
-        if (paths_ == nullptr) return "";
+        auto* const fresh = preload::take_pages<path_chunk>(path_chunk_bytes);
+        path_room_ = fresh == nullptr ? 0 : path_chunk_bytes - sizeof(path_chunk);
+        if (fresh == nullptr) return "";
+        fresh->before = path_chunks_;
+        path_chunks_ = fresh;
+        paths_ = reinterpret_cast<char*>(fresh + 1);
     }
     char* const kept = paths_;
     memcpy(kept, path, bytes - 1);

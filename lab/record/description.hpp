@@ -41,7 +41,8 @@ class description {
   public:
     // Writes the process block and opens the block of contexts; false if there is no slot.
     bool start(output& out, const image_facts& image) noexcept;
-    // For the copy of a parent's description in its child: unmaps its memory.
+    // Unmaps its memory, in which a trace's blocks stay as they are: at the end of a stretch, and for the copy of a
+    // parent's description in its child.
     void abandon() noexcept;
     void isolate() noexcept { output::isolate(contexts_); }
 
@@ -90,6 +91,12 @@ class description {
     std::uint32_t contexts_in_block_ = 0;
     std::uint32_t context_blocks_ = 0;
     loaded_module* modules_ = nullptr;
+    // Paths lie in chunks, each with the address of the one before in front.
+    struct path_chunk {
+        path_chunk* before;
+    };
+    static constexpr std::size_t path_chunk_bytes = std::size_t{64} << 10;
+    path_chunk* path_chunks_ = nullptr;
     char* paths_ = nullptr;  // where the next path is kept
     std::size_t path_room_ = 0;
     std::uint32_t module_count_ = 0;

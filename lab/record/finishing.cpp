@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lab/record/finishing.hpp"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,125 +10,31 @@
 #include <set>
 #include <system_error>
 
-#include "lab/measure/clocks.hpp"
-#include "lab/measure/module_facts.hpp"
 #include "lab/program/program.hpp"
+#include "lab/record/process_facts.hpp"
 #include "lab/record/running.hpp"
+#include "lab/record/stretches.hpp"
 #include "lab/trace/finish.hpp"
-#include "lab/trace/records.hpp"
 #include "lab/trace/trace_set.hpp"
-#include "preload/machine.hpp"
 
 namespace millpond::record {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the reason why a process stopped recording, with a remedy.
-std::string reason(std::uint32_t why) {
-    if (why == mpt_stop_limit) return "--max-trace was reached";
-    if (why == mpt_stop_ahead)
-        return "the memory mapped ahead, for a program that forbids itself system calls, is used up; --ahead maps more";
-    return strerror(static_cast<int>(why));
-}
-
-// Returns how many events were lost while the process continued to record, why, and a remedy. Empty if none were lost.
-std::string losses(const mpt_slot_process& facts) {
-    static constexpr const char* causes[mpt_lost_causes] = {
-        ("no memory or no mapping was left for the events of more threads (limits: memory, address space, "
-         "vm.max_map_count)"),
-        "a signal handler allocated while it interrupted the recorder",
-        "a signal handler forked while it interrupted the recorder"};
-    std::string list;
-    std::uint64_t explained = 0;
-    for (unsigned why = 0; why < mpt_lost_causes; ++why) {
-        if (facts.lost_by[why] == 0) continue;
-        explained += facts.lost_by[why];
-        list += (list.empty() ? "" : "; ") + std::to_string(facts.lost_by[why]) + ": " + causes[why];
-    }
-    if (facts.stopped != 0) return list.empty() ? "" : "; of these, " + list;
-    if (facts.events_lost > explained)
-        list +=
-            (list.empty() ? "" : "; ") + std::to_string(facts.events_lost - explained) + ": nothing could be written";
-    return list.empty() ? "" : std::to_string(facts.events_lost) + " events were lost (" + list + ")";
-}
-
-std::string remedy(std::uint32_t error) {
-    if (error == EACCES || error == EPERM)
-        return "; it was started as another user: record the program as that user, or the process separately";
-    if (error == ENOENT) return "; it was started in another root directory: record it separately, there";
-    return "";
-}
-
-trace::end_record describe_end(const mpt_slot_process& facts, const std::optional<process_end>& end) {
-    trace::end_record record;
-    record.exit_status = end ? end->exit_status : -1;
-    record.signal = end ? end->signal : 0;
-    record.end_ns = measure::wall_ns();
-    record.end_ticks = preload::machine::ticks();
-    record.events_lost = facts.events_lost;
-    record.clean = end ? end->signal == 0 : facts.exited != 0;
-    record.stopped_early = facts.stopped;
-    record.aliasing_sampled = facts.aliasing_sampled;
-    record.aliasing_differed = facts.aliasing_differed;
-    record.aliasing_differed_deep = facts.aliasing_differed_deep;
-    record.allocations_failed = facts.allocations_failed;
-    return record;
-}
-
-std::string executable_of(const trace::slot_reader& from, const trace::slot_process& process) {
-    trace::process_record record;
-    trace::payload_buffer payload;
-    for (const trace::slot_block& block : from.blocks(process)) {
-        if (block.header.kind != mpt_process || !block.sealed) continue;
-        if (!from.read(block.offset + sizeof block.header, payload.resize(block.header.stored_bytes),
-                       block.header.stored_bytes))
-            break;
-        try {
-            trace::take_process(payload.bytes(), record);
-        } catch (const trace::trace_error& damaged) {
-            return "?";
-        }
-        break;
-    }
-    return record.executable.empty() ? "?" : record.executable;
-}
-
-// The modules that the process has described.
-std::vector<trace::module_record> modules_of(const trace::slot_reader& from, const trace::slot_process& process) {
-    std::vector<trace::module_record> modules;
-    trace::payload_buffer payload;
-    for (const trace::slot_block& block : from.blocks(process)) {
-        if (block.header.kind != mpt_modules || !block.sealed) continue;
-        if (!from.read(block.offset + sizeof block.header, payload.resize(block.header.stored_bytes),
-                       block.header.stored_bytes))
-            break;
-        try {
-            trace::take_modules(payload.bytes(), block.header.count, modules);
-        } catch (const trace::trace_error& damaged) {
-            break;
-        }
-    }
-    return modules;
-}
-
-// Returns why the calls of a malloc in this module are missing, if it cannot be replaced; else empty.
-std::string unseen_malloc(const std::string& module) {
-    const std::string name = fs::path(module).filename();
-    if (name.starts_with("libmillpond-") || name.starts_with("ld-linux") || name.starts_with("libc.so")) return "";
-    const measure::module_facts facts = measure::facts_of_module(module);
-    using kind = measure::module_facts::malloc_kind;
-    if (facts.own_malloc == kind::bound)
-        return "it exports malloc and was linked to call its own directly (-Bsymbolic)";
-    return facts.own_malloc == kind::internal ? facts.allocator + " is linked into it" : "";
-}
+constexpr char not_loaded[] =
+    "the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or drop the right to "
+    "write to the trace's directory?)";
 
 class slot_finisher {
   public:
     slot_finisher(std::string file, const std::optional<process_end>& end)
-        : file_(std::move(file)), partial_(partial_file(file_)), end_(end), from_(partial_) {}
+        : file_(std::move(file)), partial_(partial_file(file_)), end_(end), from_(partial_), name_(file_) {}
 
     finish_outcome run();
+    finish_outcome run_stretches();
+    finish_outcome run_last_stretches(bool was_awake);
+    bool sleeps() const { return from_.header().turn != 0; }
 
   private:
     struct image_name {
@@ -142,10 +46,14 @@ class slot_finisher {
         return p.facts.pid == static_cast<std::uint64_t>(from_.header().root_pid);
     }
     image_name name_of(const trace::slot_process& process);
+    void write_stretches();
+    std::uint32_t name_stretch(const trace::slot_process& first);
+    void release_former();
     bool is_free(const std::string& path, const trace::slot_process& process) const;
     bool still_runs(const trace::slot_process& process) const;
-    void write(const trace::slot_process& process, bool is_end);
+    bool write(const trace::slot_process& process, bool is_end, bool goes_on = false);
     void report(const trace::slot_process& process);
+    void report_limit();
     void report_refusals();
     void remove_replaced();
     std::string list_running() const;
@@ -157,6 +65,7 @@ class slot_finisher {
     const std::string file_, partial_;
     const std::optional<process_end> end_;
     trace::slot_reader from_;
+    std::string name_;  // in FILE's place
     std::vector<running_process> running_;
     std::map<std::uint64_t, std::uint64_t> images_;  // so far, by pid
     bool unwritten_ = false;                         // a trace could not be written
@@ -184,9 +93,9 @@ bool slot_finisher::is_free(const std::string& path, const trace::slot_process& 
 
 slot_finisher::image_name slot_finisher::name_of(const trace::slot_process& process) {
     const std::uint64_t image = images_[process.facts.pid]++;
-    if (is_root(process) && image == 0) return {image, file_};
+    if (is_root(process) && image == 0) return {image, name_};
     std::uint64_t number = is_root(process) ? image - 1 : image;
-    const std::string stem = file_ + "." + std::to_string(process.facts.pid);
+    const std::string stem = name_ + "." + std::to_string(process.facts.pid);
     const std::string usual = number == 0 ? stem : stem + "." + std::to_string(number);
     std::string name = usual;
     while (process.facts.finished == 0 && !is_free(name, process)) name = stem + "." + std::to_string(++number);
@@ -227,23 +136,33 @@ void slot_finisher::report(const trace::slot_process& process) {
         out_.notices.push_back(who + ": " + said);
 }
 
-void slot_finisher::write(const trace::slot_process& process, bool is_end) {
+// Returns whether there is a trace of it now.
+bool slot_finisher::write(const trace::slot_process& process, bool is_end, bool goes_on) {
     const image_name name = name_of(process);
-    if (process.facts.finished != 0) return;
+    if (process.facts.finished != 0) return false;
     const trace::trace_identity identity{name.image, from_.header().recording, from_.header().mode};
     try {
         (void)trace::finish(from_, process, name.path, identity,
-                            describe_end(process.facts, is_end ? end_ : std::nullopt));
+                            describe_end(process.facts, is_end ? end_ : std::nullopt, goes_on), goes_on);
         report(process);
-        from_.mark_finished(process);
+        from_.mark_finished(process, goes_on);
+        return true;
     } catch (const trace::trace_error& nothing) {  // it ended while its recording began, or could not begin it
         report(process);
-        from_.mark_finished(process);
+        from_.mark_finished(process, goes_on);
     } catch (const std::system_error& e) {
         unwritten_ = true;
-        fail(std::string("cannot write the trace: ") + e.what() + "; make room, then complete it with " +
-             finish_command());
+        fail(std::string("cannot write the trace: ") + e.what() +
+             (goes_on ? "; make room: the next stop, or the program's end, writes it"
+                      : "; make room, then complete it with " + finish_command()));
     }
+    return false;
+}
+
+void slot_finisher::report_limit() {
+    if (limit_lost_ > 0)
+        out_.notices.push_back(reason(mpt_stop_limit) + ": the traces hold what was written until then, and " +
+                               std::to_string(limit_lost_) + " later events were lost");
 }
 
 void slot_finisher::report_refusals() {
@@ -251,7 +170,7 @@ void slot_finisher::report_refusals() {
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, mpt_refusals_max); ++i) {
         const mpt_refusal& refused = from_.header().refused[i];
         const std::string why = reason(refused.error);
-        if (refused.pid == static_cast<std::uint64_t>(from_.header().root_pid))
+        if (!sleeps() && refused.pid == static_cast<std::uint64_t>(from_.header().root_pid))
             fail("recording could not begin: " + why + "; no trace was written");
         else
             out_.notices.push_back("process " + std::to_string(refused.pid) + " was not recorded: " + partial_ + ": " +
@@ -264,12 +183,88 @@ void slot_finisher::report_refusals() {
 // Removes the former recording's traces next to FILE that this one did not replace.
 void slot_finisher::remove_replaced() {
     const std::uint64_t former = from_.header().replaces;
-    if (former == 0 || trace::read_origin(file_).recording != from_.header().recording) return;
-    for (const trace::trace_file& sibling : trace::numbered_siblings(file_)) {
-        const trace::trace_origin origin = trace::read_origin(sibling.path);
+    const auto remove = [former](const std::string& path) {
+        const trace::trace_origin origin = trace::read_origin(path);
         std::error_code ignored;
-        if (origin.is_known && origin.recording == former) fs::remove(sibling.path, ignored);
+        return origin.is_known && origin.recording == former && fs::remove(path, ignored);
+    };
+    if (former == 0) return;
+    if (!sleeps()) {
+        if (trace::read_origin(file_).recording != from_.header().recording) return;
+        for (const trace::trace_file& sibling : trace::numbered_siblings(file_)) remove(sibling.path);
+        return;
     }
+    bool found = from_.header().stretches > 0;
+    for (std::uint64_t n = 1; found; ++n) {
+        const std::string name = stretch_file(file_, n);
+        found = remove(name) || n < from_.header().stretches;
+        for (const trace::trace_file& sibling : trace::numbered_siblings(name))
+            if (remove(sibling.path)) found = true;
+    }
+}
+
+// Chooses the first free name behind the last one; returns its number.
+std::uint32_t slot_finisher::name_stretch(const trace::slot_process& first) {
+    std::uint32_t number = from_.header().stretches;
+    do {
+        name_ = stretch_file(file_, ++number);
+    } while (!is_free(name_, first));
+    images_.clear();
+    return number;
+}
+
+void slot_finisher::write_stretches() {
+    const std::uint32_t turn = from_.header().turn;
+    std::map<std::uint64_t, std::vector<const trace::slot_process*>> by_turn;
+    for (const trace::slot_process& p : from_.processes())
+        if (p.facts.finished == 0 && p.facts.turn != turn) by_turn[p.facts.turn].push_back(&p);
+    for (const auto& [its_turn, processes] : by_turn) {
+        const std::uint32_t number = name_stretch(*processes.front());
+        const auto last_root =
+            std::find_if(processes.rbegin(), processes.rend(), [&](const auto* p) { return is_root(*p); });
+        bool wrote = false;
+        for (const trace::slot_process* const p : processes) {
+            const bool goes_on = p->facts.exited == 0 && (its_turn <= from_.header().stopped || still_runs(*p));
+            const bool is_end = !goes_on && last_root != processes.rend() && p == *last_root;
+            if (write(*p, is_end, goes_on)) wrote = true;
+        }
+        if (!wrote) continue;
+        from_.note_stretch(number);
+        out_.stretches.push_back(name_);
+    }
+    report_limit();
+}
+
+// The blocks that stayed open: by now no thread can be in an event of those stretches.
+void slot_finisher::release_former() {
+    for (const trace::slot_process& p : from_.processes())
+        if (p.facts.finished != 0 && p.slots.size() > 1 && p.facts.turn < from_.header().stopped)
+            from_.mark_finished(p);
+}
+
+finish_outcome slot_finisher::run_stretches() {
+    write_stretches();
+    release_former();
+    return std::move(out_);
+}
+
+// The program has ended. Processes that it has left go on asleep.
+finish_outcome slot_finisher::run_last_stretches(bool was_awake) {
+    running_ = find_running(partial_, from_.device(), from_.inode());
+    write_stretches();
+    report_refusals();
+    remove_replaced();
+    if (unwritten_ || out_.problem) return std::move(out_);
+    fs::remove(partial_);
+    if (from_.header().images == 0)
+        fail(not_loaded);
+    else if (from_.header().stretches == 0)
+        out_.notices.push_back(was_awake ? "the program did not allocate while it was recorded, so no trace was written"
+                                         : "the program ended asleep, so no trace was written");
+    if (!running_.empty())
+        out_.notices.push_back("the program left processes that still run (" + list_running() +
+                               "); they are recorded no more");
+    return std::move(out_);
 }
 
 std::string slot_finisher::list_running() const {
@@ -290,9 +285,7 @@ finish_outcome slot_finisher::run() {
         else
             write(p, &p == last_root);
     }
-    if (limit_lost_ > 0)
-        out_.notices.push_back(reason(mpt_stop_limit) + ": the traces hold what was written until then, and " +
-                               std::to_string(limit_lost_) + " later events were lost");
+    report_limit();
     report_refusals();
     remove_replaced();
     if (!running_.empty()) {
@@ -302,29 +295,44 @@ finish_outcome slot_finisher::run() {
     }
     if (unwritten_) return std::move(out_);
     fs::remove(partial_);  // the file that was opened above and is a recording of ours
-    if (processes.empty())
-        fail(
-            "the program did not load the recorder, so no trace was written (does it clear LD_PRELOAD or "
-            "drop the right to write to the trace's directory?)");
+    if (processes.empty()) fail(not_loaded);
     return std::move(out_);
 }
 
-}  // namespace
-
-finish_outcome finish(const std::string& file, const std::optional<process_end>& end) {
+// Runs a part of the finishing pass, and adds the remedy to an error that ends it.
+template <class Part>
+finish_outcome finish_part(const std::string& file, const Part& part) {
     const std::string partial = partial_file(file);
     if (!fs::exists(partial)) throw program::failure(program::input, partial + " does not exist; nothing to finish");
     try {
-        finish_outcome outcome = slot_finisher(file, end).run();
-        if (end && end->signal == SIGSYS)
-            outcome.notices.push_back(
-                "the program was ended by SIGSYS: a seccomp filter forbids it a system call; if it runs without the "
-                "recorder, record it with --ahead 256MB, which leaves the recorder none to make");
-        return outcome;
+        return part(partial);
     } catch (const std::system_error& error) {
         throw program::failure(program::environment, std::string(error.what()) + "; then complete the recording with " +
                                                          "'millpond trace record --finish " + file + "'");
     }
+}
+
+}  // namespace
+
+finish_outcome finish_stretches(const std::string& file) {
+    return finish_part(file, [&](const std::string& partial) {
+        settle(partial);
+        return slot_finisher(file, std::nullopt).run_stretches();
+    });
+}
+
+finish_outcome finish(const std::string& file, const std::optional<process_end>& end) {
+    finish_outcome outcome = finish_part(file, [&](const std::string& partial) {
+        slot_finisher all(file, end);
+        if (!all.sleeps()) return all.run();
+        const bool was_awake = end_last_stretch(partial);
+        return slot_finisher(file, end).run_last_stretches(was_awake);
+    });
+    if (end && end->signal == SIGSYS)
+        outcome.notices.push_back(
+            "the program was ended by SIGSYS: a seccomp filter forbids it a system call; if it runs without the "
+            "recorder, record it with --ahead 256MB, which leaves the recorder none to make");
+    return outcome;
 }
 
 }  // namespace millpond::record

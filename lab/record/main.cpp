@@ -5,10 +5,12 @@
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "lab/measure/conductor.hpp"
 #include "lab/measure/end_as.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/record/control.hpp"
 #include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
 
@@ -46,6 +48,36 @@ int record(const millpond::record::record_options& options) {
     return millpond::measure::end_as(end.exit_status, end.signal);
 }
 
+// Asks the recording of that program; returns the exit status.
+int control(pid_t root, const std::vector<std::string>& words) {
+    if (words.size() != 1) throw program::failure(program::usage, "millpond-record --control PID start|stop|snapshot");
+    const millpond::record::control_reply reply = millpond::record::ask(root, words.front());
+    program::print(reply.files);
+    std::istringstream notices(reply.notices);
+    for (std::string line; std::getline(notices, line);) program::say(line);
+    return reply.status;
+}
+
+// The options for what is recorded in addition.
+void add_extras(program::command_line& app, millpond::record::record_options& options) {
+    app.option("--scope", options.scopes, "observe each activation of this function of the executable")
+        .value_name("FUNCTION")
+        .repeated();
+    app.option("--scopes", options.scopes_file,
+               "observe the functions of this list, which 'millpond trace show -o FILE.scopes' writes")
+        .value_name("FILE");
+    app.option("--scope-entries", options.scope_entries_max,
+               "stop observing a function after this many entries (default: 1000000, about 6 us each)")
+        .value_name("N")
+        .positive();
+    app.flag("--owners", options.samples_owners,
+             "sample the registers and the stack at allocations: 'millpond trace show' finds in them which "
+             "instance of a type each object belongs to");
+    app.flag("--frees", options.places_frees,
+             "record the call stack of each free, too: 'millpond trace show' says where each subsystem's blocks are "
+             "freed");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -56,6 +88,7 @@ int main(int argc, char** argv) {
     record_options options;
     options.dies_with_recorder = conducted;
     std::string unfinished;
+    std::uint32_t controlled = 0;
     const auto file = app.option("-o,--output", options.file, "write the trace to FILE (other processes: FILE.PID)")
                           .value_name("FILE");
     app.flag("--check-contexts", options.check_contexts,
@@ -84,27 +117,22 @@ int main(int argc, char** argv) {
             const bool octal = !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == text.npos;
             return octal ? std::string() : "expected permissions in octal, such as 640, not " + text;
         });
-    app.option("--scope", options.scopes, "observe each activation of this function of the executable")
-        .value_name("FUNCTION")
-        .repeated();
-    app.option("--scopes", options.scopes_file,
-               "observe the functions of this list, which 'millpond trace show -o FILE.scopes' writes")
-        .value_name("FILE");
-    app.option("--scope-entries", options.scope_entries_max,
-               "stop observing a function after this many entries (default: 1000000, about 6 us each)")
-        .value_name("N")
-        .positive();
-    app.flag("--owners", options.samples_owners,
-             "sample the registers and the stack at allocations: 'millpond trace show' finds in them which "
-             "instance of a type each object belongs to");
-    app.flag("--frees", options.places_frees,
-             "record the call stack of each free, too: 'millpond trace show' says where each subsystem's blocks are "
-             "freed");
+    add_extras(app, options);
+    app.flag("--idle", options.is_idle,
+             "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
+             "'stop' is a trace FILE-1, FILE-2 ...");
+    app.option("--control", controlled, "ask the recording of this program: start, stop or snapshot")
+        .value_name("PID")
+        .positive()
+        .excludes(file);
     app.option("--finish", unfinished, "complete the recording of FILE whose recorder was interrupted")
         .value_name("FILE")
         .excludes(file);
     app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
     return program::guarded_main(app, argc, argv, [&]() -> int {
+        if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
+        if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
+            throw app.refusal("--idle does not go with --scope or --scopes");
         if (unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

@@ -80,17 +80,19 @@ int output::open(partial_file& partial) noexcept {
     const bool ours = file_->magic == static_cast<std::uint32_t>(mpt_slot_file_magic) &&
                       file_->version == static_cast<std::uint32_t>(mpt_slot_file_version) &&
                       file_->slot_bytes == static_cast<std::uint32_t>(mpt_slot_bytes);
-    return ours ? 0 : EINVAL;
+    if (!ours) return EINVAL;
+    __atomic_add_fetch(&file_->images, 1, __ATOMIC_RELAXED);
+    return 0;
 }
 
-// The parent may have been moving its anchor; slot 0 is always there.
-void output::inherit(const output& parent) noexcept {
-    partial_ = parent.partial_;
-    file_ = parent.file_;
+// The former may be moving its anchor; slot 0 is always there.
+void output::inherit(const output& former) noexcept {
+    partial_ = former.partial_;
+    file_ = former.file_;
     anchor_ = {reinterpret_cast<std::uint8_t*>(file_), 0};
-    ahead_first_ = parent.ahead_first_;
-    ahead_count_ = parent.ahead_count_;
-    ahead_number_ = parent.ahead_number_;
+    ahead_first_ = former.ahead_first_;
+    ahead_count_ = former.ahead_count_;
+    ahead_number_ = former.ahead_number_;
 }
 
 void output::abandon() noexcept {
@@ -104,7 +106,12 @@ void output::abandon() noexcept {
     spare_count_ = 0;
 }
 
-bool output::start(std::uint64_t pid) noexcept {
+void output::close() noexcept {
+    abandon();
+    move_anchor(reinterpret_cast<std::uint8_t*>(file_), 0);
+}
+
+bool output::start(std::uint64_t pid, std::uint32_t turn) noexcept {
     std::int64_t none = 0;  // the first process is the root; millpond-record may be killed before it can set this
     __atomic_compare_exchange_n(&file_->root_pid, &none, static_cast<std::int64_t>(pid), false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
@@ -115,6 +122,8 @@ bool output::start(std::uint64_t pid) noexcept {
     }
     process_ = reinterpret_cast<mpt_slot_process*>(first_.begin + mpt_slot_head_bytes);
     process_->pid = pid;
+    process_->turn = turn;
+    process_->mapped_ahead = is_mapped_ahead() ? 1 : 0;
     process_->start_ticks = ticks();
     struct timespec t{};
     clock_gettime(CLOCK_BOOTTIME, &t);
@@ -415,6 +424,7 @@ void output::map_ahead(std::uint64_t bytes) noexcept {
     ahead_number_ = number;
     ahead_count_ = ready;
     ahead_first_ = first;
+    if (process_ != nullptr) process_->mapped_ahead = 1;
 }
 
 void output::isolate(const slot& s) noexcept {

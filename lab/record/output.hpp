@@ -57,16 +57,19 @@ class output {
     // Joins the recording whose slot file lies at this path, and stores the file's identity; the file must stay.
     // Returns: 0, or the errno of a failure.
     int open(partial_file& partial) noexcept;
-    // In a forked child: joins the recording of the parent.
-    void inherit(const output& parent) noexcept;
-    // Takes the first slot of this process; false if there is no room, which is then noted in slot 0.
-    bool start(std::uint64_t pid) noexcept;
+    // In a forked child, and in a further stretch of this process: joins the recording of the former.
+    void inherit(const output& former) noexcept;
+    // Takes the first slot of this process, for the stretch of that turn; false if there is no room, which is then
+    // noted in slot 0.
+    bool start(std::uint64_t pid, std::uint32_t turn) noexcept;
     // Notes in slot 0 that this process has no trace.
     void refuse(std::uint64_t pid, std::uint32_t error) noexcept;
     // Ends the recording of this process for that reason, unless it has ended before.
     void stop(std::uint32_t why) noexcept;
-    // Unmaps the process's own slot; for the copy of a parent's output in its child.
+    // Unmaps the process's own slots; for the copy of a parent's output in its child.
     void abandon() noexcept;
+    // The same for a stretch that has ended in this process. No thread may be inside.
+    void close() noexcept;
 
     // Appends a small sealed block behind others; false if it is lost.
     bool append(const void* block, std::size_t bytes) noexcept;
@@ -107,7 +110,7 @@ class output {
     }
 
     [[nodiscard]] mpt_slot_process& count() noexcept { return *process_; }
-    [[nodiscard]] mpt_slot_file& shared() noexcept { return *file_; }
+    [[nodiscard]] mpt_slot_file& shared() const noexcept { return *file_; }
 
   private:
     static constexpr unsigned few_kept = 64, kept_max = 1u << 16;

@@ -22,13 +22,18 @@
 namespace millpond::record {
 
 constexpr std::uint64_t ahead_bytes_usual = std::uint64_t{64} << 20;
+constexpr std::uint32_t no_turn = ~std::uint32_t{0};  // a process that records nothing
+constinit const std::uint32_t always_awake = 0;
 
 struct recorder::process {
     output out;
     description described;
     preload::context_space space;
-    int number = 0;             // of fork_mark
+    int number = 0;  // of fork_mark
+    std::uint32_t turn = no_turn;
     std::uint32_t streams = 0;  // numbers given so far
+    std::uint32_t users = 0;    // atomic; threads that have a stream here
+    process* former = nullptr;  // the next one among those of former stretches
     stream* late = nullptr;     // for events that have no stream of their own
     preload::holder_lock late_lock;
     preload::spin_lock register_lock;
@@ -45,17 +50,32 @@ struct recorder::image_state {
     bool places_frees = false;
     bool was_forked_in_hook = false;          // this process, and it has not begun yet
     probes::event_watcher watcher = nullptr;  // where scopes are observed
+    preload::holder_lock turn_lock;           // of a thread that begins a stretch
+    std::uint32_t turn_refused = no_turn;     // the stretch that could not begin
+    std::uint64_t restricted_pid = 0;         // of a process that has forbidden itself system calls
+    std::uint32_t visits = 0;                 // atomic
+    process* former = nullptr;                // the processes of former stretches
 };
 
 thread_local recorder::per_thread recorder::thread_ = {};
 constinit recorder::image_state recorder::image_{};
 constinit recorder::process recorder::first_{};
 constinit recorder::process* recorder::now_ = &recorder::first_;
+constinit const std::uint32_t* recorder::turn_ = &always_awake;
 
 [[gnu::always_inline]] inline void recorder::watch(const preload::call_site& site) noexcept {
     if (image_.watcher != nullptr) [[unlikely]]
         image_.watcher(site);
 }
+
+// In a child, visits of threads that only the parent has count on: then former stretches keep their memory.
+class recorder::visit {
+  public:
+    visit() noexcept { __atomic_add_fetch(&image_.visits, 1, __ATOMIC_SEQ_CST); }
+    ~visit() { __atomic_sub_fetch(&image_.visits, 1, __ATOMIC_SEQ_CST); }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+};
 
 // A handler that interrupted a holder of the late stream on the same thread must not wait for it.
 class recorder::hold {
@@ -63,11 +83,11 @@ class recorder::hold {
     // A handler may fork between any two instructions, and the child may return here. So the stream is taken first, and
     // the process checked afterwards. A child made before that sees that it is one; a child made after has found the
     // stream busy and isolated it. The parent's stream is not taken either if another thread of the child came first.
-    [[gnu::always_inline]] hold() noexcept : stream_(thread_.own) {
+    [[gnu::always_inline]] explicit hold(std::uint32_t turn) noexcept : stream_(thread_.own) {
         if (stream_ != nullptr && thread_.busy == nullptr) [[likely]] {
             thread_.busy = stream_;
             __asm__ volatile("" ::: "memory");
-            if (preload::fork_mark::number() == thread_.process) [[likely]]
+            if (preload::fork_mark::number() == thread_.process_number && turn == thread_.turn) [[likely]]
                 return;
             thread_.busy = nullptr;
         }
@@ -90,6 +110,7 @@ class recorder::hold {
 
   private:
     [[gnu::noinline, gnu::cold]] void find_stream() noexcept {
+        const visit here;
         mpt_lost why = mpt_lost_handler;
         constexpr int tries = 100000;  // each after the first follows a fork
         for (int i = 0; i < tries; ++i) {
@@ -106,6 +127,7 @@ class recorder::hold {
             } else if (lock_late(*p)) {
                 interrupted_ = thread_.busy;
                 late_of_ = p;
+                __atomic_add_fetch(&image_.visits, 1, __ATOMIC_SEQ_CST);  // until give_late
                 if (p->late == nullptr) p->late = stream::create(p->out, p->space, 0);
                 if (p->late != nullptr) {
                     thread_.busy = stream_ = p->late;
@@ -137,6 +159,7 @@ class recorder::hold {
     [[gnu::noinline, gnu::cold]] void give_late() noexcept {
         thread_.busy = interrupted_;
         late_of_->late_lock.unlock();
+        __atomic_sub_fetch(&image_.visits, 1, __ATOMIC_SEQ_CST);
     }
 
     stream* stream_;
@@ -144,14 +167,17 @@ class recorder::hold {
     stream* interrupted_ = nullptr;
 };
 
+// Whoever calls it is within a visit.
 bool recorder::is_recording() noexcept {
-    return preload::fork_mark::is_set() && __atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) == recording_on;
+    return preload::fork_mark::is_set() && __atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) == recording_on &&
+           __atomic_load_n(&now_, __ATOMIC_ACQUIRE)->turn == turn();
 }
 
-// Returns whether this process is recorded now. The first thread that comes here prepares a new process image or a
-// forked copy.
+// Returns whether this process is recorded now. The first thread that comes here prepares a new process image, a
+// forked copy, or a stretch. Whoever calls it is within one visit.
 bool recorder::start_process() noexcept {
-    if (preload::fork_mark::is_set() || thread_.starting) return false;
+    if (thread_.starting) return false;
+    if (preload::fork_mark::is_set()) return follow_turn();
     if (preload::fork_mark::claim()) {
         thread_.starting = true;
         if (image_.state == not_started)
@@ -160,7 +186,7 @@ bool recorder::start_process() noexcept {
             begin_child();
         now_->out.settle();
         preload::fork_mark::set();
-        now_->number = thread_.process = preload::fork_mark::number();
+        now_->number = thread_.process_number = preload::fork_mark::number();
         thread_.starting = false;
         start_probes();
     }
@@ -168,7 +194,71 @@ bool recorder::start_process() noexcept {
     return is_recording();
 }
 
-void recorder::start() noexcept { start_process(); }
+void recorder::start() noexcept {
+    const visit here;
+    start_process();
+}
+
+// Goes on to the present stretch, unless another thread has done so. Returns whether this process records there.
+bool recorder::follow_turn() noexcept {
+    if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on || is_asleep(turn())) return false;
+    if (!image_.turn_lock.lock_while(pthread_self(), &preload::fork_mark::is_set)) return false;
+    thread_.starting = true;
+    const std::uint32_t wanted = turn();
+    const bool records =
+        now_->turn == wanted || (!is_asleep(wanted) && wanted != image_.turn_refused && begin_stretch(wanted));
+    thread_.starting = false;
+    image_.turn_lock.unlock();
+    return records;
+}
+
+bool recorder::begin_stretch(std::uint32_t turn) noexcept {
+    process* const before = now_;
+    image_.turn_refused = turn;
+    if (image_.restricted_pid != 0) {
+        before->out.refuse(image_.restricted_pid, mpt_stop_filter);
+        return false;
+    }
+    auto* const memory = preload::take_pages<process>(sizeof(process));
+    if (memory == nullptr) {
+        before->out.refuse(static_cast<std::uint64_t>(system_call(SYS_getpid)), ENOMEM);
+        return false;
+    }
+    dispose_of_former();
+    auto* const fresh = new (memory) process();
+    fresh->number = before->number;
+    fresh->out.inherit(before->out);
+    if (!begin_process(*fresh, turn)) {
+        fresh->described.abandon();
+        fresh->out.close();
+        preload::give_pages(memory, sizeof(process));
+        return false;
+    }
+    fresh->out.settle();
+    image_.turn_refused = no_turn;
+    __atomic_store_n(&now_, fresh, __ATOMIC_SEQ_CST);
+    before->former = image_.former;
+    image_.former = before;
+    return true;
+}
+
+// Under the turn's lock, within one visit. If other threads look up a process now, the next stretch does it.
+void recorder::dispose_of_former() noexcept {
+    if (__atomic_load_n(&image_.visits, __ATOMIC_SEQ_CST) != 1) return;
+    for (process** at = &image_.former; *at != nullptr;) {
+        process* const p = *at;
+        if (__atomic_load_n(&p->users, __ATOMIC_ACQUIRE) != 0) {
+            at = &p->former;
+            continue;
+        }
+        *at = p->former;
+        if (p->late != nullptr) stream::forget(p->late);
+        p->described.abandon();
+        p->out.close();
+        p->space.clear();
+        if (p != &first_) preload::give_pages(p, sizeof(process));
+    }
+}
 
 void recorder::start_probes() noexcept {
     static constexpr probes::recorder_calls calls{&start, &note, &scope, &probes_room};
@@ -178,13 +268,13 @@ void recorder::start_probes() noexcept {
 
 bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexcept {
     if (!anywhere && (thread_.busy != nullptr || (thread_.attached && thread_.own == nullptr))) return false;
-    const hold s;
+    const hold s(turn());
     if (s) s->noted(subject, value, s->stamp());
     return static_cast<bool>(s);
 }
 
 bool recorder::begin_phase(const char* name, std::size_t bytes) noexcept {
-    const hold s;
+    const hold s(turn());
     if (s) s->began_phase(name, bytes < mpt_phase_name_max ? bytes : mpt_phase_name_max);
     return static_cast<bool>(s);
 }
@@ -196,16 +286,22 @@ void* recorder::probes_room() noexcept {
 }
 
 std::uint32_t recorder::scope(std::uintptr_t entry, unsigned) noexcept {
+    const visit here;
     return is_recording() ? now_->space.tree.child(0, entry + 1) : 0;
 }
 
 void recorder::attach() noexcept {
     const int here = preload::fork_mark::number();
-    if (thread_.attached && thread_.process == here) return;
-    thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
-    thread_.process = here;
-    thread_.own = nullptr;
     process& p = *now_;
+    if (thread_.attached && thread_.process_number == here) {
+        // A handler that has interrupted a hook leaves the hook its stream, and writes to the late one.
+        if (thread_.turn == p.turn || thread_.busy != nullptr) return;
+        leave_stream();
+    }
+    thread_.attached = true;  // first, so that what attaching allocates goes to the late stream
+    thread_.process_number = here;
+    thread_.turn = p.turn;
+    thread_.own = nullptr;
     // A thread for which no memory can be mapped writes to the late stream. With many threads that stream is made
     // early.
     constexpr std::uint32_t many = 256;
@@ -215,10 +311,30 @@ void recorder::attach() noexcept {
         p.late_lock.unlock();
     }
     stream* const s = stream::create(p.out, p.space, number, number == 1);
-    if (stream* const left = exchange_stream(p, s); left != nullptr) stream::destroy(left);
+    if (s != nullptr) __atomic_add_fetch(&p.users, 1, __ATOMIC_RELAXED);
+    if (stream* const left = exchange_stream(p, s); left != nullptr) {
+        stream::destroy(left);
+        __atomic_sub_fetch(&p.users, 1, __ATOMIC_RELEASE);
+    }
     if (s != nullptr && image_.has_thread_end)
         pthread_setspecific(image_.thread_end, reinterpret_cast<void*>(std::uintptr_t{1}));
+    thread_.owner = &p;
     thread_.own = s;
+}
+
+// Ends the calling thread's use of its stream. The trace of a former stretch may be finished, so nothing more is
+// written there: its finishing pass takes open blocks as they are.
+void recorder::leave_stream() noexcept {
+    stream* const s = thread_.own;
+    thread_.own = nullptr;
+    if (s == nullptr) return;
+    process& p = *thread_.owner;
+    exchange_stream(p, nullptr);
+    if (p.turn == turn())
+        stream::destroy(s);
+    else
+        stream::forget(s);
+    __atomic_sub_fetch(&p.users, 1, __ATOMIC_RELEASE);
 }
 
 // Returns: the stream noted for the calling thread; `fresh` (null: none) replaces it. If a new thread finds a stream,
@@ -238,15 +354,10 @@ void recorder::detach(void* round) noexcept {
         pthread_setspecific(image_.thread_end, reinterpret_cast<void*>(rounds + 1));
         return;
     }
-    stream* const s = thread_.own;
-    thread_.own = nullptr;
-    if (s == nullptr || !is_recording() || thread_.process != now_->number) return;
-    exchange_stream(*now_, nullptr);
-    stream::destroy(s);
-}
-
-void recorder::failed() noexcept {
-    if (is_recording()) __atomic_add_fetch(&now_->out.count().allocations_failed, 1, __ATOMIC_RELAXED);
+    if (preload::fork_mark::number() == thread_.process_number && image_.state == recording_on)
+        leave_stream();
+    else
+        thread_.own = nullptr;
 }
 
 void recorder::on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept {
@@ -279,7 +390,11 @@ void recorder::begin_image() noexcept {
     }
     image_.has_thread_end = pthread_key_create(&image_.thread_end, &detach) == 0;
     pthread_atfork(nullptr, nullptr, &after_fork_in_child);
-    if (!begin_process()) return;
+    turn_ = &first_.out.shared().turn;
+    if (const std::uint32_t now = turn(); !is_asleep(now)) {
+        if (!begin_process(first_, now)) return;
+        attach();  // at once, because a program may lower its limits before its first event
+    }
     const std::uint64_t ahead = first_.out.shared().ahead_bytes;
     if (ahead != 0 || image_.facts.filtered) first_.out.map_ahead(ahead != 0 ? ahead : ahead_bytes_usual);
     image_.state = recording_on;
@@ -296,37 +411,46 @@ void recorder::begin_child() noexcept {
     }
     now_ = new (fresh) process();
     now_->out.inherit(parent->out);
-    stream* const own = thread_.process == parent->number ? thread_.own : nullptr;
+    stream* const own = thread_.process_number == parent->number ? thread_.own : nullptr;
     thread_.own = nullptr;
     thread_.attached = false;
+    image_.turn_lock = {};
+    image_.former = nullptr;
     parent->out.retire();
     if (thread_.busy == nullptr && !image_.was_forked_in_hook) {
         if (own != nullptr) stream::forget(own);
         if (parent->late != nullptr) stream::forget(parent->late);
         parent->described.abandon();
         parent->out.abandon();
-        parent->space.tree.clear();
-        parent->space.pages.clear();
+        parent->space.clear();
         if (parent != &first_) preload::give_pages(parent, sizeof(process));
     }
-    if (!begin_process()) {
+    const std::uint32_t now = turn();
+    if (is_asleep(now)) {  // again: a later stretch begins this process
+        image_.was_forked_in_hook = false;
+        return;
+    }
+    if (!begin_process(*now_, now)) {
         image_.state = off;
         return;
     }
+    attach();
     // The event during which the fork happened is lost if the child continued with it.
     if (image_.was_forked_in_hook) now_->out.lose(mpt_lost_fork);
     image_.was_forked_in_hook = false;
 }
 
-bool recorder::begin_process() noexcept {
-    process& p = *now_;
-    if (!p.out.start(static_cast<std::uint64_t>(system_call(SYS_getpid)))) return false;
+bool recorder::begin_process(process& p, std::uint32_t turn) noexcept {
+    if (!p.out.start(static_cast<std::uint64_t>(system_call(SYS_getpid)), turn)) return false;
     if (!p.described.start(p.out, image_.facts)) {
         p.out.stop(ENOMEM);
         return false;
     }
     p.space.tree.set_observer(&on_new_context);
-    attach();  // at once, because a program may lower its limits before its first event
+    p.turn = turn;
+    // A stretch that has ended meanwhile may have its trace already.
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (recorder::turn() != turn) __atomic_store_n(&p.out.count().finished, 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -340,15 +464,18 @@ void recorder::after_fork_in_child() noexcept {
 }
 
 void recorder::before_filter() noexcept {
+    const visit here;
     if (millpond_probes_stop != nullptr) millpond_probes_stop();
     if (is_recording() || start_process()) now_->out.map_ahead(ahead_bytes_usual);
+    image_.restricted_pid = static_cast<std::uint64_t>(system_call(SYS_getpid));
 }
 
 void recorder::exiting() noexcept {
+    const visit here;
     if (!is_recording()) return;
     now_->out.count().exited = 1;
     if (thread_.own != nullptr && thread_.busy == nullptr) {
-        const hold s;
+        const hold s(now_->turn);
         if (s) s->note_cpu();
     }
     // Tells for each module whether it has a malloc of its own. Found before the lock is taken, because the dynamic
@@ -378,6 +505,7 @@ void recorder::exiting() noexcept {
 }
 
 void recorder::after_unload() noexcept {
+    const visit here;
     if (!is_recording()) return;
     process& p = *now_;
     struct range {
@@ -400,7 +528,7 @@ template <class Call>
                                                                 std::size_t alignment, const preload::call_site& site,
                                                                 const Call& call, bool has_registers) noexcept {
     watch(site);
-    const hold s;
+    const hold s(turn());
     if (!s) [[unlikely]]
         return call();
     if (has_registers && preload::caller_words::are_kept()) [[unlikely]]
@@ -414,7 +542,7 @@ template <class Call>
             const std::uint64_t duration = done - in > image_.clock_ticks ? done - in - image_.clock_ticks : 1;
             s->allocated(mpt_allocate, flags, p, bytes, alignment_log2, site, done, duration);
         } else {
-            failed();
+            s->failed();
         }
         s->timed(ticks() - done);
         return p;
@@ -423,7 +551,7 @@ template <class Call>
     if (p != nullptr) [[likely]]
         s->allocated(mpt_allocate, flags, p, bytes, alignment_log2, site, s->stamp(), 0);
     else
-        failed();
+        s->failed();
     return p;
 }
 
@@ -442,7 +570,7 @@ void* recorder::allocate_aligned(std::size_t alignment, std::size_t bytes, const
 
 void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept {
     watch(site);
-    const hold s;
+    const hold s(turn());
     if (!s) [[unlikely]]
         return preload::real::reallocate(old, bytes);
     const bool timed = s->time_this();
@@ -457,7 +585,7 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
         s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, duration);
         if (timed) s->timed(ticks() - after);
     } else {
-        failed();
+        s->failed();
         if (timed) s->timed(0);
     }
     return p;
@@ -465,7 +593,7 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
 
 void recorder::deallocate(void* p, const preload::call_site& site) noexcept {
     watch(site);
-    const hold s;
+    const hold s(turn());
     if (!s) [[unlikely]]
         return preload::real::deallocate(p);
     if (s->time_this()) [[unlikely]] {

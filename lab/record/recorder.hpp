@@ -5,7 +5,13 @@
 //                                  ├▶ the late stream, under a lock    inside a signal handler that interrupted us,
 //                                  │                                   after the thread's end, before a thread could
 //                                  │                                   be given a stream
-//                                  └▶ nothing but the real call        not recording
+//                                  └▶ nothing but the real call        not recording, or asleep
+//
+// A recording may sleep and wake (slot_file.h: turns). A function that is called asleep costs one branch more. The
+// supervisor changes the turn in shared memory, and a thread notices it at its next event: the first one makes another
+// `process` with streams and contexts of its own, because each stretch is a trace of its own. A thread that is inside a
+// hook then ends it in the stretch in which it began. A former stretch's memory is given back when its threads have
+// left it and no thread looks it up (visit).
 //
 // A free is stamped and written before the real call, an allocation after it. Recording starts at the first event or in
 // the constructor, whichever comes first, and never ends: the finishing pass salvages open blocks, so no exit handler
@@ -37,6 +43,7 @@ class recorder {
     static void* reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept;
     static void deallocate(void* p, const preload::call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
+    static bool is_asleep() noexcept { return is_asleep(__atomic_load_n(turn_, __ATOMIC_RELAXED)); }
 
     // Called before main, and at the first event. May be called again.
     static void start() noexcept;
@@ -58,10 +65,15 @@ class recorder {
   private:
     enum states : int { not_started, recording_on, off };
 
+    // The state of one process during one stretch. A forked child gets another one.
+    struct process;
+
     struct per_thread {
-        stream* own;   // null before the first event and after the thread's end
-        stream* busy;  // the one that a hook of this thread is using
-        int process;   // by fork_mark's number: whose `own` and `attached` are; a thread may be a copy of its parent's
+        stream* own;         // null before the first event and after the thread's end
+        stream* busy;        // the one that a hook of this thread is using
+        process* owner;      // of `own`
+        std::uint32_t turn;  // the stretch in which `own` and `attached` are
+        int process_number;  // of fork_mark: whose `own` and `attached` are; a thread may be a copy of its parent's
         bool attached;
         bool starting;
     };
@@ -69,26 +81,30 @@ class recorder {
     // The state of the process image, shared with forked children.
     struct image_state;
 
-    // The state of one process. A forked child gets another one.
-    struct process;
-
     // Reserves this thread's stream during a hook; a signal handler's events find it busy.
     class hold;
+    // Keeps the memory of former stretches while a thread looks at `now_`.
+    class visit;
 
     template <class Call>
     static void* record_allocation(unsigned flags, std::size_t bytes, std::size_t alignment,
                                    const preload::call_site& site, const Call& call,
                                    bool has_registers = false) noexcept;
     static void watch(const preload::call_site& site) noexcept;
+    static std::uint32_t turn() noexcept { return __atomic_load_n(turn_, __ATOMIC_ACQUIRE); }
+    static bool is_asleep(std::uint32_t turn) noexcept { return (turn & std::uint32_t{mpt_asleep}) != 0; }
     static bool is_recording() noexcept;
     static bool start_process() noexcept;
+    static bool follow_turn() noexcept;
+    static bool begin_stretch(std::uint32_t turn) noexcept;
+    static void dispose_of_former() noexcept;
     static void begin_image() noexcept;
     static void begin_child() noexcept;
-    static bool begin_process() noexcept;
+    static bool begin_process(process& p, std::uint32_t turn) noexcept;
     static void attach() noexcept;
     static stream* exchange_stream(process& p, stream* fresh) noexcept;
+    static void leave_stream() noexcept;
     static void detach(void* round) noexcept;
-    static void failed() noexcept;
     static void start_probes() noexcept;
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static void after_fork_in_child() noexcept;
@@ -96,6 +112,7 @@ class recorder {
     static image_state image_;
     static process first_;
     static process* now_;
+    [[gnu::visibility("hidden")]] static const std::uint32_t* turn_;  // in the recording's file
     [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;
 };
 

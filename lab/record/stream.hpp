@@ -98,6 +98,8 @@ class stream {
     // because it orders this note among the events of other threads.
     void began_phase(const char* name, std::size_t bytes) noexcept;
 
+    // Counts an allocation that returned null.
+    void failed() noexcept { __atomic_add_fetch(&out_.count().allocations_failed, 1, __ATOMIC_RELAXED); }
     void lost(std::uint64_t events) noexcept {
         __atomic_add_fetch(&out_.count().events_lost, events, __ATOMIC_RELAXED);
     }

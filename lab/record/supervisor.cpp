@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -19,6 +20,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -27,7 +29,9 @@
 #include "lab/measure/start.hpp"
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/program/program.hpp"
+#include "lab/record/control.hpp"
 #include "lab/record/scope_list.hpp"
+#include "lab/record/stretches.hpp"
 #include "lab/record/variable.hpp"
 #include "lab/trace/slot_reader.hpp"
 #include "lab/trace/trace_set.hpp"
@@ -181,6 +185,8 @@ class keeper {
     void note_root(pid_t root) const {
         if (shared_ != nullptr) shared_->root_pid = root;
     }
+    // Null if the file could not be mapped.
+    mpt_slot_file* shared() const { return shared_; }
 
   private:
     void keep(const std::stop_token& stop) {
@@ -237,13 +243,15 @@ int prepare(const record_options& options, const std::string& partial) {
     const int file = open(partial.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file < 0 && errno == EEXIST) refuse_partial(partial, options.file);
     if (file < 0) cannot_write(options.file, strerror(errno));
+    (void)flock(file, LOCK_SH);  // while the recorder lives: see finish
     mpt_slot_file shared{};
     shared.magic = mpt_slot_file_magic;
     shared.version = mpt_slot_file_version;
     shared.slot_bytes = mpt_slot_bytes;
     shared.check_interval = options.check_contexts ? thorough_check_interval : usual_check_interval;
     shared.recording = random_number();
-    shared.replaces = trace::read_origin(options.file).recording;
+    shared.replaces = trace::read_origin(options.is_idle ? stretch_file(options.file, 1) : options.file).recording;
+    shared.turn = options.is_idle ? mpt_asleep : 0;
     shared.slots = 1;
     shared.slots_max = find_slots_max();
     shared.slots_ready = std::min<std::uint64_t>(mpt_slots_ahead, shared.slots_max);
@@ -284,6 +292,8 @@ process_end run(const record_options& options) {
     if (options.samples_owners && !preload::machine::keeps_registers)
         throw program::failure(program::environment,
                                "the caller's registers are sampled on x86-64 only: record without --owners");
+    std::optional<control_server> control;
+    if (options.is_idle) control.emplace(options.file);
     const std::string partial = partial_file(options.file);
     const int file = prepare(options, partial);
     measure::start_options start_options;
@@ -305,7 +315,12 @@ process_end run(const record_options& options) {
     }
     kept.note_root(child);
     measure::signal_relay::started(child);
+    if (control && kept.shared() != nullptr) {
+        control->serve(child, *kept.shared());
+        program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
+    }
     process_end end = wait_for(child, options.seconds_max);
+    control.reset();
     end.modules = root.modules;
     return end;
 }

@@ -24,12 +24,12 @@ constexpr int compression_level = -1;
 class trace_finisher {
   public:
     trace_finisher(const slot_reader& from, const slot_process& process, const std::string& out,
-                   const trace_identity& identity)
+                   const trace_identity& identity, bool goes_on)
         : from_(from), process_(process), identity_(identity) {
         const std::string name_end(process.facts.unfinished,
                                    ::strnlen(process.facts.unfinished, sizeof process.facts.unfinished));
         if (name_end.empty() || !go_on_with(out, name_end)) output_.emplace(out, compression_level, identity.mode);
-        output_->set_room_maker([this](std::uint64_t written_bytes) { return make_room(written_bytes); });
+        if (!goes_on) output_->set_room_maker([this](std::uint64_t written_bytes) { return make_room(written_bytes); });
     }
 
     void take(const slot_block& block);
@@ -220,8 +220,8 @@ finish_result trace_finisher::complete(const end_record& end) {
 }  // namespace
 
 finish_result finish(const slot_reader& from, const slot_process& process, const std::string& out,
-                     const trace_identity& identity, const end_record& end) {
-    trace_finisher work(from, process, out, identity);
+                     const trace_identity& identity, const end_record& end, bool goes_on) {
+    trace_finisher work(from, process, out, identity, goes_on);
     for (const slot_block& block : from.blocks(process)) work.take(block);
     if (work.empty()) throw trace_error("process " + std::to_string(process.facts.pid) + " has left no block");
     return work.complete(end);

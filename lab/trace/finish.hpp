@@ -9,7 +9,8 @@
 // a full disk, blocks that have been written make room for the others: their slots are released, and the slot file
 // records where they are now. After a kill finish() continues there. So a trace needs little more room than its slots.
 // Memory: one block, and 160 bytes for each block of the trace. O(bytes). OUT appears whole or not at all: it is
-// written to a file next to OUT, which is renamed; the slot file is left unchanged. Not thread-safe for one OUT.
+// written to a file next to OUT, which is renamed; the slot file is left unchanged. A process that goes on in another
+// stretch may still write one event into each open block: then no slot is released. Not thread-safe for one OUT.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct end_record {
     std::uint64_t end_ticks = 0, end_ns = 0;  // a clock pair, both zero if none was taken
     std::uint64_t events_lost = 0;
     bool clean = false;
-    std::uint64_t stopped_early = 0;  // errno, or 1 for a limit of bytes
+    std::uint64_t stopped_early = 0;  // errno, or an mpt_stop
     std::string stop_reason{};        // a clause, if more than the errno is known
     std::uint64_t aliasing_sampled = 0, aliasing_differed = 0, aliasing_differed_deep = 0;
     std::uint64_t allocations_failed = 0;
@@ -46,8 +47,8 @@ struct finish_result {
 };
 
 // Throws trace_error if the process has left no block, std::system_error if OUT cannot be written; OUT is then
-// unchanged.
+// unchanged. `goes_on`: the process records in another stretch.
 finish_result finish(const slot_reader& from, const slot_process& process, const std::string& out,
-                     const trace_identity& identity, const end_record& end);
+                     const trace_identity& identity, const end_record& end, bool goes_on = false);
 
 }  // namespace millpond::trace

@@ -27,7 +27,16 @@ enum {
 };
 
 /* The reason why a process stopped recording; else an errno. */
-enum mpt_stop { mpt_stop_limit = 1, mpt_stop_ahead = 105 /* ENOBUFS: the memory mapped ahead is used up */ };
+enum mpt_stop {
+    mpt_stop_limit = 1,
+    mpt_stop_ahead = 105, /* ENOBUFS: the memory mapped ahead is used up */
+    mpt_stop_asked = 201, /* no errno: the end of a stretch, in a trace */
+    mpt_stop_filter = 202 /* no errno: a stretch that begins after the process forbade itself system calls */
+};
+
+/* The turns of a recording that sleeps and wakes: 1 asleep, 2 the first stretch, 3 asleep, … A stretch that follows
+ * another at once skips the number between. 0: a recording that never sleeps. */
+enum { mpt_asleep = 1 };
 
 /* The reasons why single events were lost while a process continued to record. */
 enum mpt_lost {
@@ -62,6 +71,10 @@ typedef struct mpt_slot_file {
     int64_t root_pid;
     uint64_t refusals; /* atomic; the first mpt_refusals_max are kept */
     mpt_refusal refused[mpt_refusals_max];
+    uint32_t turn;      /* atomic; odd (mpt_asleep): nothing is recorded now */
+    uint32_t images;    /* atomic; process images that have loaded the recorder */
+    uint32_t stopped;   /* the turn of the last stretch that was ended by request */
+    uint32_t stretches; /* the number in the name of the last trace */
 } mpt_slot_file;
 
 typedef struct mpt_slot {
@@ -87,7 +100,9 @@ typedef struct mpt_slot_process {
     uint32_t finished;   /* 1: its trace has been written */
     char unfinished[8];  /* end of the name of a file with the only copy of the first blocks (finish.hpp); or empty */
     uint64_t lost_by[mpt_lost_causes]; /* atomic; of events_lost, those that `stopped` does not explain */
-    uint64_t unused[2];
+    uint64_t turn;                     /* of its stretch */
+    uint32_t mapped_ahead; /* 1: its slots lie in memory that serves again: finished ones are emptied, not released */
+    uint32_t unused;
 } mpt_slot_process;
 
 #endif

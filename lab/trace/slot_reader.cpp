@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <system_error>
 #include <tuple>
 
@@ -132,21 +133,45 @@ bool slot_reader::note_unfinished(const slot_process& process, const std::string
     std::copy(name_end.begin(), name_end.end(), noted);
     const std::uint64_t at =
         process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, unfinished);
-    return ::pwrite(descriptor_, noted, sizeof noted, static_cast<off_t>(at)) == sizeof noted &&
-           ::fdatasync(descriptor_) == 0;
+    return write(at, noted, sizeof noted) && ::fdatasync(descriptor_) == 0;
 }
 
-void slot_reader::mark_finished(const slot_process& process) {
+bool slot_reader::write(std::uint64_t offset, const void* from, std::size_t bytes) const noexcept {
+    return writable_ && ::pwrite(descriptor_, from, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+}
+
+void slot_reader::note_stretch(std::uint32_t number) {
+    header_.stretches = number;
+    (void)write(offsetof(mpt_slot_file, stretches), &number, sizeof number);
+}
+
+bool slot_reader::put_to_sleep() {
+    if (header_.turn == 0 || (header_.turn & mpt_asleep) != 0) return false;
+    ++header_.turn;
+    (void)write(offsetof(mpt_slot_file, turn), &header_.turn, sizeof header_.turn);
+    return true;
+}
+
+void slot_reader::mark_finished(const slot_process& process, bool may_write) {
     if (!writable_) return;
     const std::uint32_t finished = 1;
     const std::uint64_t at =
         process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, finished);
-    if (::pwrite(descriptor_, &finished, sizeof finished, static_cast<off_t>(at)) != sizeof finished) return;
-    // Releases adjacent slots at once, because a disk may take milliseconds for each call. The first slot says that the
-    // process is finished, and stays.
+    if (!write(at, &finished, sizeof finished)) return;
+    std::set<std::uint64_t> kept = {process.number};  // the first slot says that the process is finished
+    if (may_write)
+        for (const slot_block& block : blocks(process))
+            if (!block.sealed) kept.insert(block.offset / header_.slot_bytes);
+    // In memory that was mapped ahead, a process may make no call for room, so an emptied slot keeps it.
+    const std::vector<char> nothing(process.facts.mapped_ahead != 0 ? header_.slot_bytes : 0);
+    // Releases adjacent slots at once, because a disk may take milliseconds for each call.
     std::uint64_t first = 0, past = 0;
     for (const std::uint64_t n : process.slots) {
-        if (n == process.number) continue;
+        if (kept.contains(n)) continue;
+        if (!nothing.empty()) {
+            (void)write(n * header_.slot_bytes, nothing.data(), nothing.size());
+            continue;
+        }
         if (n != past) {
             punch(first * header_.slot_bytes, (past - first) * header_.slot_bytes);
             first = n;

@@ -52,8 +52,13 @@ class slot_reader {
     // Returns false if the file cannot be read there.
     bool read(std::uint64_t offset, void* to, std::size_t bytes) const;
 
-    // Records that the trace of this process has been written, and releases the disk space of its slots.
-    void mark_finished(const slot_process& process);
+    // Records that the trace of this process has been written, and releases the disk space of its slots: with
+    // `may_write`, not of those with an open block, into which a thread may still write.
+    void mark_finished(const slot_process& process, bool may_write = false);
+    // Records the number in the name of the last trace of a recording that sleeps and wakes.
+    void note_stretch(std::uint32_t number);
+    // Puts a recording that sleeps and wakes to sleep. Returns whether it was awake.
+    bool put_to_sleep();
 
     // Releases the disk space of whole pages in this range of the file.
     void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
@@ -64,6 +69,8 @@ class slot_reader {
     std::uint64_t inode() const { return inode_; }
 
   private:
+    bool write(std::uint64_t offset, const void* from, std::size_t bytes) const noexcept;
+
     std::string path_;
     int descriptor_ = -1;
     bool writable_ = false;

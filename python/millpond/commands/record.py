@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The verb `millpond trace record PROGRAM ARGS`: becomes millpond-record or (references) millpond-references.
+"""The verb `millpond trace record PROGRAM ARGS`, which becomes millpond-record or (references) millpond-references, and
+the verb `millpond trace control`.
 
 The process is replaced, so status, signals, standard streams and job control are the program's own without any code of
 ours.
@@ -14,11 +15,17 @@ from pathlib import Path
 from millpond.system.becoming import become
 from millpond.system.debug_files import use_debug_files
 from millpond.system.errors import Failure, Status
-from millpond.verbs.trace_requests import RecordRequest
+from millpond.verbs.trace_requests import ControlRequest, RecordRequest
 
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 _SETTINGS = {"mode": "--mode", "ahead": "--ahead", "scope-entries": "--scope-entries", "access-bytes": "--bytes-max"}
-_FLAGS = {"owners": "--owners", "frees": "--frees", "contexts": "--check-contexts", "system": "--with-system"}
+_FLAGS = {
+    "owners": "--owners",
+    "frees": "--frees",
+    "contexts": "--check-contexts",
+    "system": "--with-system",
+    "idle": "--idle",
+}
 
 
 def record(request: RecordRequest) -> int:
@@ -42,9 +49,16 @@ def record(request: RecordRequest) -> int:
     become(program, [*words, "-o", place, "--", *request.program])
 
 
+def control(request: ControlRequest) -> int:
+    """Becomes the program that reaches the recorder, or raises a Failure."""
+    become("millpond-record", ["--control", str(request.process), request.word])
+
+
 def _prove_fitting(request: RecordRequest) -> None:
-    """Failure (status 2) for an option of the other recorder."""
+    """Failure (status 2) for an option of the other recorder, or one that does not go with idle."""
     names = {name for name, _ in request.settings}
+    if "idle" in request.extras and request.scope:
+        raise Failure(Status.USAGE, "--with idle does not go with --scope: a call that begins asleep is not seen")
     of_references = {
         "--window": request.window, "--sample": request.sample, "--simulate": request.simulate,
         "--malloc": request.malloc, "--with system": "system" in request.extras,
@@ -53,7 +67,7 @@ def _prove_fitting(request: RecordRequest) -> None:
     of_events = {
         "--for": request.duration, "--max-trace": request.max_trace, "--scope": request.scope,
         "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
-        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts")},
+        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle")},
     }  # fmt: skip
     has_references = "references" in request.extras
     for name, value in (of_events if has_references else of_references).items():

@@ -160,9 +160,21 @@ VERBS = (
         writes=(
             ("PROGRAM.mpt", "the trace of the program, if no -o names another file"),
             ("PROGRAM.mpt.PID", "the trace of each process that the program started"),
+            ("PROGRAM-1.mpt", "with --with idle: the trace of the first stretch"),
             ("PROGRAM.mpt.partial", "the recording while it is made; --finish completes one that was left"),
         ),
-        environment=("LD_PRELOAD", *_SYMBOLS),
+        environment=("LD_PRELOAD", "XDG_RUNTIME_DIR", *_SYMBOLS),
+    ),
+    Verb(
+        ("trace", "control"), of_traces.ControlRequest, "millpond.commands.record:control",
+        "Start and stop what a program records that was started by `trace record --with idle`.",
+        (
+            ("millpond trace control 4711 start", "records until stop"),
+            ("millpond trace control 4711 stop", "writes program-1.mpt, and prints its name"),
+            ("millpond trace control 4711 snapshot", "writes what was recorded so far, and goes on in another trace"),
+        ),
+        details="The program's children sleep and wake with it. Only its own user can reach it.",
+        environment=("MILLPOND_BIN", "XDG_RUNTIME_DIR"),
     ),
     Verb(
         ("trace", "show"), of_traces.ShowRequest, "millpond.commands.characterise:show",

@@ -46,8 +46,10 @@ class RecordRequest:
             "references": "every data reference, under Valgrind (package valgrind): at least five times slower",
             "contexts": "walk the stack again at 1 event in 64, and report the number of contexts that differ",
             "system": "with --simulate: also count the memory accesses of system calls",
+            "idle": "nothing before `millpond trace control PID start`; each stretch up to its stop is a trace of its "
+            "own, FILE-1, FILE-2 and so on",
         },
-        "Also record this.",
+        "Also record this; idle: only this.",
     )
     duration: float | None = option(
         "--for", "SECONDS", "Stop the program after this time: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL.",
@@ -94,6 +96,19 @@ class RecordRequest:
         },
         {"mode": str, "ahead": str, "scope-entries": count(1), "access-bytes": count(0, 65535)},
     )
+
+
+@dataclass(frozen=True)
+class ControlRequest:
+    """The request of `millpond trace control`."""
+
+    process: int = positional(
+        "PID", "The program's process number, which `trace record --with idle` says.", kind=count(1), is_required=True,
+    )  # fmt: skip
+    word: str = positional(
+        "start|stop|snapshot", "start: record; stop: write the trace and sleep; snapshot: write the trace and record a "
+        "further one.", kind=one_of(["start", "stop", "snapshot"]), is_required=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

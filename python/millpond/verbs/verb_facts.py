@@ -25,4 +25,5 @@ VARIABLES = {
     "MILLPOND_HUGE": "1: Millpond's malloc makes huge pages of memory that is nearly all in use.",
     "MILLPOND_STATS": "1: a library that `millpond run -o` wrote prints the counts of each pool at exit.",
     "TMPDIR": "The folder of temporary files: recordings of `millpond advise`, and copies of `--cwd-copy`.",
+    "XDG_RUNTIME_DIR": "The folder of the socket of `trace record --with idle`. Default: /tmp/millpond-UID.",
 }

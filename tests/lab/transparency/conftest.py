@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import harness
 from harness import Outcome, Program
+from sleeping import Sleeper
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -54,3 +55,17 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Program], tu
         return known[program.name]
 
     return run
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[Callable[..., Sleeper]]:
+    """Returns a function that starts a program asleep; all are killed in the end."""
+    made: list[Sleeper] = []
+
+    def make(*options: str, **more: object) -> Sleeper:
+        made.append(Sleeper(tmp_path, *options, **more))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
