@@ -21,13 +21,16 @@ namespace {
 [[gnu::constructor]] void at_start() noexcept { millpond::record::recorder::start(); }
 [[gnu::destructor]] void at_exit() noexcept { millpond::record::recorder::exiting(); }
 
-long call_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
-    const long result = millpond::preload::machine::system_call(number, a, b, c, d, e, f);
-    if (result < 0 && result > -4096) {
-        errno = static_cast<int>(-result);
-        return -1;
+// The function of this name behind ours: the C library's, or one of another preloaded library, which sees the calls as
+// it would without us. The recorder's own first system call looks it up, before the program has threads or forks.
+template <class Function>
+Function next_of(Function& kept, const char* name) noexcept {
+    Function found = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+    if (found == nullptr) {
+        found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+        __atomic_store_n(&kept, found, __ATOMIC_RELAXED);
     }
-    return result;
+    return found;
 }
 
 }  // namespace
@@ -40,8 +43,7 @@ extern "C" [[gnu::visibility("default")]] void millpond_record_phase(const char*
 // Addresses of an unloaded library must not be taken for those of the next one there.
 extern "C" [[gnu::visibility("default")]] int dlclose(void* handle) noexcept {
     static int (*next)(void*) = nullptr;
-    if (next == nullptr) next = reinterpret_cast<int (*)(void*)>(dlsym(RTLD_NEXT, "dlclose"));
-    const int result = next(handle);
+    const int result = next_of(next, "dlclose")(handle);
     millpond::record::recorder::after_unload();
     return result;
 }
@@ -54,7 +56,8 @@ extern "C" [[gnu::visibility("default")]] int prctl(int option, ...) noexcept {
     for (long& one : a) one = va_arg(arguments, long);
     va_end(arguments);
     if (option == PR_SET_SECCOMP) millpond::record::recorder::before_filter();
-    return static_cast<int>(call_kernel(SYS_prctl, option, a[0], a[1], a[2], a[3], 0));
+    static int (*next)(int, ...) = nullptr;
+    return next_of(next, "prctl")(option, a[0], a[1], a[2], a[3]);
 }
 
 extern "C" [[gnu::visibility("default")]] long syscall(long number, ...) noexcept {
@@ -64,5 +67,6 @@ extern "C" [[gnu::visibility("default")]] long syscall(long number, ...) noexcep
     for (long& one : a) one = va_arg(arguments, long);
     va_end(arguments);
     if (number == SYS_seccomp) millpond::record::recorder::before_filter();
-    return call_kernel(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    static long (*next)(long, ...) = nullptr;
+    return next_of(next, "syscall")(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
