@@ -5,8 +5,8 @@
 //   latest ─▶ d ─▶ a ─▶ c ─▶ b ─ earliest        the places are a ring: the one before the latest is the earliest
 //
 // A use is O(1), where the ways of a set_cache are searched one by one. It also knows the lines that it has lost, so it
-// tells the first use of a line from a later one. Memory: 16 bytes a line of the cache, 32 to 64 bytes for each distinct
-// line. Not thread-safe.
+// tells the first use of a line from a later one. Memory: 16 bytes a line of the cache, 32 to 64 bytes for each
+// distinct line. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/known_blocks.hpp"

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+// Misses by kind, by origin and by subject, and the whole cache that decides their kind, against searched lists.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "counted.hpp"
+#include "lab/simulate/attributed_cache.hpp"
+#include "lab/simulate/process_system.hpp"
+#include "lab/simulate/whole_lru.hpp"
+#include "models.hpp"
+#include "tests/lab/trace/seed.hpp"
+
+namespace millpond::test {
+namespace {
+
+using simulate::attributed_cache;
+using simulate::line_walk;
+using simulate::process_system;
+using simulate::whole_lru;
+
+TEST(whole_lru, holds_the_lines_of_the_smallest_distances) {
+    std::mt19937_64 random(seed());
+    for (const std::uint64_t size : {1u, 2u, 3u, 7u, 16u, 600u}) {
+        whole_lru found(process_system, size);
+        model_stack model;
+        for (unsigned i = 0; i < 6000; ++i) {
+            const std::uint64_t line = random() % (random() % (2 * size + 3) + 1);
+            const std::uint64_t distance = model.touch(line);
+            const auto expected = distance == model_stack::cold      ? whole_lru::place::cold
+                                  : distance == model_stack::flushed ? whole_lru::place::flushed
+                                  : distance < size                  ? whole_lru::place::inside
+                                                                     : whole_lru::place::outside;
+            ASSERT_EQ(found.use(line), expected) << "size " << size << ", use " << i;
+            if (random() % 1500 != 0) continue;
+            found.flush();
+            model.flush();
+        }
+    }
+}
+
+// A model of attribution: one list of the cache, one fully associative list, and the origin of each eviction.
+class model_attribution {
+  public:
+    model_attribution(std::uint64_t sets, unsigned ways) : cache_(sets, ways), lines_(sets * ways) {}
+
+    attributed_cache::counts total{};
+    std::map<std::uint32_t, attributed_cache::counts> of_subject;
+
+    void take(const millpond_reference& r, std::uint64_t line_bytes) {
+        constexpr unsigned hit = attributed_cache::kinds;
+        unsigned kind = hit;
+        bool indirect = false;
+        for (const std::uint64_t line : lines_of(r, line_bytes)) {
+            const std::uint64_t distance = stack_.touch(line);
+            if (cache_.has(line)) {
+                cache_.use(line);
+                continue;
+            }
+            if (kind == hit) {
+                kind = distance == model_stack::cold      ? 0
+                       : distance == model_stack::flushed ? 1
+                       : distance >= lines_               ? 2
+                                                          : 3;
+                indirect = kind >= 2 && r.origin == millpond_of_program && evictor_[line] == millpond_of_allocator;
+            }
+            if (const auto victim = cache_.insert(line)) evictor_[*victim] = r.origin;
+        }
+        for (attributed_cache::counts* const to : {&total, &of_subject[r.subject]}) {
+            ++to->references[r.origin];
+            if (kind != hit) ++to->misses[r.origin][kind];
+            to->indirect += indirect;
+        }
+    }
+
+    void flush() {
+        cache_.flush();
+        stack_.flush();
+    }
+
+  private:
+    model_cache cache_;
+    model_stack stack_;
+    std::uint64_t lines_;
+    std::map<std::uint64_t, std::uint8_t> evictor_;
+};
+
+bool operator==(const attributed_cache::counts& a, const attributed_cache::counts& b) {
+    return std::equal(std::begin(a.references), std::end(a.references), std::begin(b.references)) &&
+           std::equal(&a.misses[0][0], &a.misses[0][0] + 12, &b.misses[0][0]) && a.indirect == b.indirect;
+}
+
+TEST(attributed_cache, kinds_origins_and_subjects_are_those_of_the_model) {
+    std::mt19937_64 random(seed());
+    for (const auto& [sets, ways] : {std::pair(16, 1), {8, 2}, {1, 16}, {12, 3}}) {
+        for (const std::size_t flush_every : {std::size_t{0}, std::size_t{900}}) {
+            const stream all = random_stream(random, 4000, 120, 32);
+            model_attribution model(static_cast<std::uint64_t>(sets), static_cast<unsigned>(ways));
+            attributed_cache found(process_system, line_walk(32), static_cast<std::uint64_t>(sets),
+                                   static_cast<unsigned>(ways), simulate::replacement::lru, 1);
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                model.take(all[i], 32);
+                found.take(&all[i], 1);
+                if (flush_every != 0 && (i + 1) % flush_every == 0) {
+                    model.flush();
+                    found.flush();
+                }
+            }
+            EXPECT_TRUE(found.total() == model.total);
+            for (const auto& [subject, counts] : model.of_subject) EXPECT_TRUE(found.of_subject(subject) == counts);
+            EXPECT_GT(model.total.indirect, 0u);
+        }
+    }
+}
+
+TEST(attributed_cache, total_is_the_misses_of_the_plain_cache) {
+    std::mt19937_64 random(seed());
+    const stream all = random_stream(random, 5000, 500, 16);
+    const counted plain(all, "lru:line=64,sets=16,ways=4"), attributed(all, "attributed:line=64,size=4K,ways=4");
+    const auto of_all = [](const auto& row) { return row.subject == simulate::any; };
+    std::uint64_t misses = 0;
+    for (const char* const kind : {"cold", "flushed", "capacity", "conflict"}) misses += attributed.sum(kind, of_all);
+    EXPECT_EQ(misses, plain.sum("misses", [](const auto& row) { return row.ways == 4; }));
+    EXPECT_EQ(attributed.sum("references", of_all), all.size());
+}
+
+// The allocator evicts the program's only line, and the program takes the place back.
+TEST(attributed_cache, indirect_misses_are_those_after_evictions_by_the_allocator) {
+    const stream all = {at(0), at(64, 1, millpond_load, millpond_of_allocator), at(0), at(128), at(0)};
+    const counted found(all, "attributed:line=64,size=64,ways=1");
+    const auto program = [](const auto& row) {
+        return row.subject == simulate::any && row.origin == millpond_of_program;
+    };
+    EXPECT_EQ(found.sum("indirect", program), 1u);
+    EXPECT_EQ(found.sum("cold", program), 2u);
+    EXPECT_EQ(found.sum("capacity", program), 2u);
+    EXPECT_EQ(found.sum("conflict"), 0u);
+}
+
+TEST(attributed_cache, subjects_beyond_the_limit_are_counted_as_one) {
+    attributed_cache found(process_system, line_walk(64), 1, 1, simulate::replacement::lru, 1);
+    const stream all = {at(0, 1, 0, 0, attributed_cache::subjects_max), at(0, 1, 0, 0, ~0u), at(0, 1, 0, 99, 7)};
+    found.take(all.data(), all.size());
+    EXPECT_EQ(found.of_subject(attributed_cache::subjects_max).references[0], 2u);
+    EXPECT_EQ(found.of_subject(7).references[2], 1u);
+}
+
+}  // namespace
+}  // namespace millpond::test
