@@ -46,7 +46,7 @@ def split_mallocs(text: str | None) -> tuple[str | None, tuple[Malloc, ...]]:
         raise Failure(Status.USAGE, f"--malloc {name}={given[name]}: there is a {name!r} already; choose another name")
     mallocs = [Malloc(n, read_library("--malloc", f"{n}={path}", n, path)[0]) for n, path in given.items()]
     names = [word for word in words if "=" not in word]
-    return ",".join(names) if names or text == "" else None, tuple(mallocs)
+    return ",".join(names) if names else None, tuple(mallocs)
 
 
 def confirm_malloc(malloc: Malloc, suite: str) -> None:
