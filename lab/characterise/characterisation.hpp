@@ -29,7 +29,7 @@ namespace millpond::characterise {
 
 using program::json;
 
-// What is counted on request. `phases`: the search, and counts by phase, which take half as long again if there are
+// Passes made only on request. `phases`: the search, and counts by phase, which take half as long again if there are
 // some. `patterns`: what is left, temporaries and growth, which take nearly as long as all else.
 struct further_passes {
     bool phases = false, patterns = false;

@@ -2,8 +2,8 @@
 // millpond-characterise: describes how the subsystems of a recorded program use memory.
 //
 //   millpond-characterise [--json FILE] [--contexts FILE] [--plan-out DIR] [--group NAME=PATTERN …]
-//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW] [--phases]
-//                         [--patterns] TRACE
+//                         [--scopes-out FILE] [--observed TRACE] [--cache DESCRIPTION] [--window WINDOW]
+//                         [--phases] [--patterns] TRACE
 //   millpond-characterise --summary [--json FILE] TRACE…
 //   millpond-characterise --sizes [--granule BYTES] [--largest BYTES] [--moments N] [--short-sites FILE] [--json FILE]
 //                         TRACE…
