@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "lab/record/recorder.hpp"
+#include "lab/record/system.hpp"
 
 namespace millpond::preload {
 using backend = record::recorder;
@@ -23,7 +24,7 @@ namespace {
 
 long call_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
     const long result = millpond::preload::machine::system_call(number, a, b, c, d, e, f);
-    if (result < 0 && result > -4096) {
+    if (millpond::record::is_error(result)) {
         errno = static_cast<int>(-result);
         return -1;
     }
