@@ -248,7 +248,7 @@ def test_large_pages_try_the_same(page_bytes: int, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("whole_pages")
 @pytest.mark.parametrize("page_bytes", LARGE_PAGES)
 def test_calls_for_memory_begin_at_pages(page_bytes: int, tmp_path: Path) -> None:
-    words = ("-o", str(tmp_path / "t.mpt"), "--", str(PROGRAMS / "processes"), "fork", "50")
+    words = ("-o", str(tmp_path / "t.mpt"), "--", str(PROGRAMS / "threads"), "together", "1000")
     done = emulated("millpond-record", *words, QEMU_PAGESIZE=str(page_bytes), QEMU_STRACE="1")
     assert done.returncode == 0, done.stderr
     calls = re.findall(r"\b(?:munmap|mprotect|madvise|mremap)\((0x[0-9a-f]+|\d+),", done.stderr)
