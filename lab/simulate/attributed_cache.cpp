@@ -6,10 +6,14 @@ namespace millpond::simulate {
 
 attributed_cache::attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
                                    uint64_t seed)
-    : lines_(lines), cache_(system, sets, ways, rule, seed), stack_(system), evicted_(system), of_subject_(system, 1) {}
+    : lines_(lines),
+      cache_(system, sets, ways, rule, seed),
+      whole_(system, sets * ways),
+      evicted_(system),
+      of_subject_(system, 1) {}
 
 attributed_cache::line_outcome attributed_cache::touch(uint64_t line, unsigned origin) {
-    const uint64_t distance = stack_.touch<portable_lanes>(line);
+    const whole_lru::place was = whole_.use(line);
     line_outcome outcome;
     if (cache_.use(line)) return outcome;
     outcome.evicted = cache_.insert(line);
@@ -18,12 +22,11 @@ attributed_cache::line_outcome attributed_cache::touch(uint64_t line, unsigned o
         outcome.kind = static_cast<unsigned>(kind);
         return outcome;
     };
-    if (distance == lru_stack::cold) return miss(miss_kind::cold);
-    if (distance == lru_stack::flushed) return miss(miss_kind::flushed);
+    if (was == whole_lru::place::cold) return miss(miss_kind::cold);
+    if (was == whole_lru::place::flushed) return miss(miss_kind::flushed);
     const uint8_t* const evictor = evicted_.find(line);
     outcome.is_indirect = origin == millpond_of_program && evictor != nullptr && *evictor == by_allocator;
-    const bool would_have_hit = distance < cache_.sets() * cache_.ways();
-    return miss(would_have_hit ? miss_kind::conflict : miss_kind::capacity);
+    return miss(was == whole_lru::place::inside ? miss_kind::conflict : miss_kind::capacity);
 }
 
 void attributed_cache::take(const reference* batch, size_t count) {
@@ -33,7 +36,8 @@ void attributed_cache::take(const reference* batch, size_t count) {
 
 void attributed_cache::flush() {
     cache_.flush();
-    stack_.flush();
+    whole_.flush();
+    latest_ = no_line;
 }
 
 attributed_cache::counts attributed_cache::total() const {

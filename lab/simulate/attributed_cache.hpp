@@ -9,13 +9,15 @@
 // A program's miss on a line that an access of the allocator evicted is also indirect: the allocator's own accesses
 // cost the program this miss (its direct misses are those with the allocator as origin). A reference to several lines
 // that misses more than one counts as its first miss.
-// Cost: an exact stack distance and O(ways) a reference. It runs as a pass of its own, so other simulators do not pay
-// for it. Memory: lru_stack, 32 to 64 bytes for each distinct line, 128 bytes a subject. Not thread-safe.
+// Cost: O(ways) a reference; nothing for one to the line of the one before. It runs as a pass of its own, so other
+// simulators do not pay for it. Memory: whole_lru, 32 to 64 bytes for each evicted line, 128 bytes a subject. Not
+// thread-safe.
 #pragma once
 
-#include "lab/simulate/lru_stack.hpp"
+#include "lab/simulate/block_table.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/set_cache.hpp"
+#include "lab/simulate/whole_lru.hpp"
 
 namespace millpond::simulate {
 
@@ -62,8 +64,9 @@ class attributed_cache {
 
     line_walk lines_;
     set_cache cache_;
-    lru_stack stack_;
+    whole_lru whole_;               // of the same size
     block_table<uint8_t> evicted_;  // by_allocator or 0, for each evicted line
+    uint64_t latest_ = no_line;     // the line of the latest reference: a hit that changes nothing
     array<counts> of_subject_;
 };
 
@@ -73,10 +76,16 @@ bool attributed_cache::take_one(const reference& r, const Watch& watch) {
     const unsigned origin = r.origin < origins ? r.origin : static_cast<unsigned>(millpond_of_system);
     of_subject_.reach(subject);
     counts& own = of_subject_[subject];
+    const uint64_t first = lines_.first(r), last = lines_.last(r);
+    if (first == latest_ && first == last) {
+        ++own.references[origin];
+        watch(first, line_outcome{});
+        return false;
+    }
+    latest_ = last;
     line_outcome first_miss;
     bool missed = false;
-    const uint64_t last = lines_.last(r);
-    for (uint64_t line = lines_.first(r);; ++line) {
+    for (uint64_t line = first;; ++line) {
         const line_outcome of_line = touch(line, origin);
         watch(line, of_line);
         if (first_miss.kind == hit) first_miss = of_line;

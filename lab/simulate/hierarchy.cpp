@@ -43,10 +43,15 @@ void hierarchy::move_down(uint64_t line) {
 
 void hierarchy::take(const reference* batch, size_t count) {
     for (size_t i = 0; i < count; ++i) {
+        const uint64_t first = lines_.first(batch[i]), last = lines_.last(batch[i]);
+        if (first == latest_ && first == last) {
+            ++references_;
+            continue;
+        }
+        latest_ = last;
         unsigned missed = 0;
         bool all_foreseen = true;
-        const uint64_t last = lines_.last(batch[i]);
-        for (uint64_t line = lines_.first(batch[i]);; ++line) {
+        for (uint64_t line = first;; ++line) {
             const unsigned own = touch(line);
             if (own > missed) missed = own;
             if (own != 0 && (neighbours_.is_empty() || !neighbours_.foresees(line))) all_foreseen = false;
@@ -66,6 +71,7 @@ void hierarchy::take(const reference* batch, size_t count) {
 
 void hierarchy::flush() {
     for (unsigned i = 0; i < count_; ++i) at(i).flush();
+    latest_ = no_line;
 }
 
 void hierarchy::tell(const report& to) const {

@@ -51,6 +51,7 @@ class hierarchy {
     unsigned count_;
     alignas(set_cache) unsigned char levels_[levels_max][sizeof(set_cache)];
     neighbour_table neighbours_;
+    uint64_t latest_ = no_line;  // the line of the latest reference: a hit of the first level that changes nothing
     // misses_: the references that missed this level and all before it. foreseen_: those of them whose lines were all
     // foreseen; always 0 for pages.
     uint64_t references_ = 0, misses_[levels_max] = {}, foreseen_[levels_max] = {};

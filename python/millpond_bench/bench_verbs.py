@@ -72,7 +72,10 @@ class BenchRequest:
         "--toolchain", "NAME,...", "Use programs built by gcc, clang or clang-libc++.", is_expert=True
     )
     malloc: str | None = option(
-        "--malloc", "NAME,...", "Run on these mallocs: glibc, jemalloc, mimalloc, tcmalloc, …", is_expert=True
+        "--malloc",
+        "NAME,...",
+        "Run on these mallocs: glibc, jemalloc, mimalloc, tcmalloc, …; malloc: also run on NAME=FILE,….",
+        is_expert=True,
     )
     peer: tuple[str, ...] = option(
         "--peer", "NAME=PATH", "library: add a peer: a malloc, or an adapter of an allocator class.", is_repeated=True,

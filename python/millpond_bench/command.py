@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import Cell
+from millpond.cells.cell import Cell, Malloc
 from millpond.cluster.cluster import Cluster, ClusterChoice, opened
 from millpond.rounds.grids import GridOptions, listing, select, show_all
 from millpond.rounds.interleaved_rounds import WHOLE
@@ -33,6 +33,7 @@ from millpond_bench.experiments.comparisons import ComparisonSpec
 from millpond_bench.experiments.event_names import counting_of, show_events
 from millpond_bench.experiments.experiment import ExperimentSpec, PublishedSpec, surrounded
 from millpond_bench.experiments.experiment_data import ExperimentData, Parameters, points
+from millpond_bench.experiments.given_libraries import split_mallocs
 from millpond_bench.experiments.settings import values_set
 from millpond_bench.experiments.window_counters import Counters
 from millpond_bench.pages import kept_results
@@ -124,7 +125,9 @@ def _of_suites(request: BenchRequest) -> dict[str, Any]:
 
 def _runs(request: BenchRequest, grid: GridOptions, cluster: Cluster | None = None) -> list[ExperimentRun]:
     """The runs of the named experiments, with their chosen cells. Failure (status 2) if the options do not fit."""
-    around = surroundings.chosen(toolchain=request.toolchain, malloc=request.malloc)
+    names, libraries = split_mallocs(request.malloc)
+    request = replace(request, malloc=names)
+    around = surroundings.chosen(toolchain=request.toolchain, malloc=names)
     of_suites = _of_suites(request)
     google, contributed = places(request.out, "google"), places(request.out, "contribution")
     specs = drop_capture_experiments(named(request.experiments), of_suites)
@@ -133,13 +136,14 @@ def _runs(request: BenchRequest, grid: GridOptions, cluster: Cluster | None = No
         {"--peer": list(request.peer), "--sizes": list(request.sizes)},
         {**of_suites, "-o google:FILE": google, "-o contribution:FILE": contributed},
     )
+    require_malloc_suites(specs, libraries)
     around |= values_set(list(request.settings), specs)
     taken = {metric for spec in PUBLISHED for metric in spec.metrics.units}
     ways = Counters(request.counters) if request.counters else None
     counting = counting_of(ways, list(request.event), request.perf_control, taken)
     made = RunRequest(request.scale, request.rounds, request.seed, grid.shard,
                       Store(request.store) if request.store else None, memory_bytes(), counting,
-                      frozenset(chain(*around.values())), cluster, request.workers)  # fmt: skip
+                      frozenset(chain(*around.values())), cluster, request.workers, libraries)  # fmt: skip
     under = [surrounded(e, **around) if isinstance(e, PublishedSpec) else e for e in specs]
     published = [e for e in under if isinstance(e, PublishedSpec)]
     littered = f"{request.litter:g}" if request.litter else ""
@@ -216,6 +220,17 @@ def require_options(
         given = [name for name, value in wrong.items() if value not in (None, [])]
         if given:
             raise Failure(Status.USAGE, f"{given[0]} does not apply to {spec.name}")
+
+
+def require_malloc_suites(specs: Sequence[ExperimentSpec], libraries: Sequence[Malloc]) -> None:
+    """Failure (status 2) for a malloc library where an experiment cannot run on it."""
+    for spec in specs if libraries else ():
+        if not (isinstance(spec, StepsSpec) and spec.malloc_suite):
+            raise Failure(
+                Status.USAGE,
+                f"--malloc {libraries[0].name}=…: {spec.name} takes mallocs by name; NAME=FILE is for the experiment "
+                "malloc (--peer NAME=FILE for library)",
+            )
 
 
 def drop_capture_experiments(specs: Sequence[ExperimentSpec], given: Mapping[str, object]) -> list[ExperimentSpec]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,9 @@ from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.rounds.mallocs import GLIBC, OURS
 from millpond.rounds.real_program import RealProgram
 from millpond.system.errors import Failure
+from millpond_bench.bench_cli import main
+from millpond_bench.experiments.given_libraries import confirm_malloc, split_mallocs
+from millpond_bench.experiments.suite_rounds import SCHEMA
 from millpond_bench.laboratory import bench_mallocs
 from millpond_bench.laboratory.bench_mallocs import MallocTable, suite
 from millpond_bench.laboratory.bench_rows import Bench
@@ -57,6 +61,54 @@ def test_each_metric_is_a_ratio_to_the_c_library(bench: Bench) -> None:
     assert faults.ours is not None, "no page fault on either is no division by zero"
     assert {o.cell.contender.name for o in cpu.outcomes} == {GLIBC, OURS, "lean"}
     assert all(o.values.keys() == {"cpu_seconds"} for o in cpu.outcomes)
+
+
+def test_a_library_of_the_users_takes_its_turns(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COSTS, "new", (0.5, 200.0))
+    added = replace(bench, mallocs=(Malloc("new", tmp_path / "new"),))
+    cpu, _wall, peak, _faults = MallocTable().program(program)(added)
+    assert "new 0.25" in cpu.note and "new 2" in peak.note
+    assert "new" in {one.cell.contender.name for one in cpu.outcomes}
+
+
+def test_libraries_are_told_from_names(tmp_path: Path) -> None:
+    library = tmp_path / "libnew.so"
+    library.write_bytes(b"\x7fELF")
+    assert split_mallocs(None) == (None, ())
+    assert split_mallocs("tcmalloc, jemalloc") == ("tcmalloc,jemalloc", ())
+    assert split_mallocs(f"tcmalloc,new={library}") == ("tcmalloc", (Malloc("new", library),))
+    assert split_mallocs(f"new={library}") == (None, (Malloc("new", library),))
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "reason"),
+    [
+        (["malloc", "--malloc=new={folder}/absent.so"], 3, "cannot read"),
+        (["malloc", "--malloc=new={folder}/text"], 3, "is not a shared library"),
+        (["malloc", "--malloc=a/b={folder}/lib.so"], 2, "write NAME=LIBRARY.so"),
+        (["malloc", "--malloc=glibc={folder}/lib.so"], 2, "there is a 'glibc' already"),
+        (["malloc", "--malloc=tcmalloc"], 2, "--malloc does not apply to malloc"),
+        (["p0089.1", "--malloc=new={folder}/lib.so"], 2, "NAME=FILE is for the experiment malloc"),
+        (["laboratory", "--malloc=new={folder}/lib.so"], 2, "NAME=FILE is for the experiment malloc"),
+    ],
+)
+def test_a_wrong_library_is_refused(
+    words: list[str], status: int, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("no library")
+    (tmp_path / "lib.so").write_bytes(b"\x7fELF")
+    assert main(["run", *(word.format(folder=tmp_path) for word in words)]) == status
+    assert reason in capsys.readouterr().err
+
+
+def test_a_library_that_is_not_loaded_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = {"schema": SCHEMA, "malloc": "/lib/libc.so.6", "workloads": []}
+    suite = tmp_path / "millpond-malloc-suite"
+    suite.write_text(f"#!/bin/sh\necho '{json.dumps(listed)}'\n")
+    suite.chmod(0o755)
+    monkeypatch.setenv("MILLPOND_BIN", str(tmp_path))
+    with pytest.raises(Failure, match="should run on"):
+        confirm_malloc(Malloc("new", tmp_path / "libnew.so"), suite.name)
 
 
 def test_the_mean_is_over_all_programs_of_both(bench: Bench) -> None:

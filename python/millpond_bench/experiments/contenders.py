@@ -23,6 +23,7 @@ from millpond.cells.cell import Malloc
 from millpond.rounds.mallocs import GLIBC, find_mallocs
 from millpond.system.errors import Failure, Status
 from millpond_bench.experiments.bench_document import Peer
+from millpond_bench.experiments.given_libraries import read_library
 from millpond_bench.experiments.suite_rounds import Launch, ListedContender, SuiteProgram, SuiteWorkload
 from millpond_bench.experiments.surroundings import USUAL, Surroundings
 
@@ -178,16 +179,7 @@ def _given(text: str) -> list[Contender]:
     """
     name, _, given = text.partition("=")
     kind, _, rest = given.partition(":")
-    path = Path(rest if kind == "monotonic" else given)
-    if not name or not given or any(c in name for c in "/:*"):
-        raise Failure(Status.USAGE, f"--peer {text!r}: write NAME=LIBRARY.so, without / : * in NAME")
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise Failure(Status.INPUT, f"--peer {name}: cannot read {path}: {error.strerror or error}") from error
-    whole = path.resolve()
-    if not content.startswith(b"\x7fELF"):
-        raise Failure(Status.INPUT, f"--peer {name}: {path} is not a shared library")
+    whole, content = read_library("--peer", text, name, rest if kind == "monotonic" else given)
     if ADAPTER_SYMBOL in content:
         which = MONOTONIC if kind == "monotonic" else POOL
         adapter = Contender(name, which, "default", ADAPTER, options=("--peer", str(whole)), path=str(whole))

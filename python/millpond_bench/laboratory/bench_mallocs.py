@@ -52,7 +52,7 @@ class MallocTable:
 
         def step(bench: Bench) -> list[Verdict]:
             workload = make(bench)
-            mallocs = [OWN_MALLOC, *(m for m in contenders()[0] if m.name != HUGE)]
+            mallocs = [OWN_MALLOC, *(m for m in contenders()[0] if m.name != HUGE), *bench.mallocs]
             cells = [Cell(Program(workload.command), malloc) for malloc in mallocs]
             runner = MallocRunner(bench.folder, workload.stdin, workload.environment, bench.seed)
             found = run_rounds(

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import Cell, Control, Outcome, Workload
+from millpond.cells.cell import Cell, Control, Malloc, Outcome, Workload
 from millpond.rounds.fresh_process import Padding, describe
 from millpond.rounds.interleaved_rounds import RoundsRequest, Silence, run_rounds
 from millpond.rounds.real_program import RealProgram
@@ -88,13 +88,14 @@ def _own_cpu_seconds(pid: int) -> float:
 
 @dataclass
 class Bench:
-    """The shared state of all steps: the number of rounds, and the folder for traces."""
+    """The shared state of all steps: the number of rounds, the folder for traces, the mallocs that the user added."""
 
     folder: Path
     inputs: Path
     rounds: int
     quick: bool
     seed: int
+    mallocs: tuple[Malloc, ...] = ()
     padding: Padding = field(init=False)
 
     def __post_init__(self) -> None:

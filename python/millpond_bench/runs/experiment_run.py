@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from millpond.cells.cell import Cell, Outcome
+from millpond.cells.cell import Cell, Malloc, Outcome
 from millpond.cluster.cluster import Cluster
 from millpond.cluster.cluster_rounds import run_on_cluster
 from millpond.cluster.dispatch import OVERHEAD_SECONDS, Dispatch, simulated_seconds
@@ -66,7 +66,7 @@ class RunRequest:
 
     `room_bytes`: the memory that a process may have. `named`: toolchains and mallocs that the user named: if one of
     them is missing, nothing is measured. `cluster`: runs the rounds; this machine does without one. `workers`:
-    their number in a forecast.
+    their number in a forecast. `mallocs`: the user's own libraries.
     """
 
     scale: str
@@ -79,6 +79,7 @@ class RunRequest:
     named: frozenset[str] = frozenset()
     cluster: Cluster | None = None
     workers: int | None = None
+    mallocs: tuple[Malloc, ...] = ()
 
     def rounds_of(self, spec: ExperimentSpec) -> int:
         return self.rounds or at_scale(spec.rounds, self.scale)

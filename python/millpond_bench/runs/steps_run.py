@@ -23,6 +23,7 @@ from millpond.system.temporary import temporary_folder
 from millpond_bench.claims.claims import Verdict, missing_bar
 from millpond_bench.experiments.bench_document import StepRow, SummaryRow
 from millpond_bench.experiments.experiment import ExperimentSpec
+from millpond_bench.experiments.given_libraries import confirm_malloc
 from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.laboratory.bench_rows import Bench, Step
 from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest
@@ -32,12 +33,14 @@ from millpond_bench.runs.experiment_run import PLACE, ExperimentRun, RunRequest
 class StepsSpec(ExperimentSpec):
     """An experiment of steps. `steps`: by name; some need a program. `seconds`: about the time of each.
 
-    `at_paper_scale`: steps that only the largest scale has.
+    `at_paper_scale`: steps that only the largest scale has. `malloc_suite`: the program that proves that a malloc of
+    the user's is used; empty if the steps take none.
     """
 
     steps: Callable[[], Mapping[str, Step]]
     seconds: float
     at_paper_scale: tuple[str, ...] = ()
+    malloc_suite: str = ""
 
     def cells(self, scale: str) -> list[Cell]:
         """One cell for each step."""
@@ -63,7 +66,11 @@ class StepsRun(ExperimentRun):
         return Journal(name, ("millpond", "bench", name), metrics=self.spec.metrics, seed=self.request.seed)
 
     def require(self) -> None:
-        """Does nothing: a step whose program is missing becomes a bar with this reason."""
+        """Failure (status 4) for a malloc of the user's on which programs do not run. A step whose program is missing
+        becomes a bar with this reason.
+        """
+        for malloc in self.request.mallocs:
+            confirm_malloc(malloc, self.spec.malloc_suite)
 
     def rounds_of(self, cell: Cell) -> int:
         """One: a step has its rounds inside."""
@@ -84,7 +91,7 @@ class StepsRun(ExperimentRun):
             place.prepare()
             quick = self.request.scale == "quick"
             rounds, inputs = self.request.rounds_of(self.spec), PLACE / "inputs"
-            bench = Bench(folder, inputs, rounds, quick, self.request.seed)
+            bench = Bench(folder, inputs, rounds, quick, self.request.seed, self.request.mallocs)
             with logged(place, self.journal) as log:
                 for bar in measure(steps, bench):
                     self._bars.append(bar)

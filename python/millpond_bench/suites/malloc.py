@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from millpond.cells.metrics import Metrics
-from millpond_bench.laboratory.bench_mallocs import steps
+from millpond_bench.laboratory.bench_mallocs import SUITE, steps
 from millpond_bench.programs.more_real_programs import PROGRAMS
 from millpond_bench.runs.steps_run import StepsSpec
 
@@ -28,6 +28,6 @@ METRICS = Metrics(
 MALLOC = StepsSpec(
     name="malloc", title="Our malloc and others", metrics=METRICS, rounds={"quick": 3, "standard": 11, "paper": 11},
     measured="CPU, wall time, peak memory and page faults of programs on each malloc, and growth under stress",
-    seconds=100.0, steps=lambda: steps(PROGRAMS, LIBRARIES),
+    seconds=100.0, steps=lambda: steps(PROGRAMS, LIBRARIES), malloc_suite=SUITE,
     at_paper_scale=tuple(f"stress {name}" for name in LIBRARIES),
 )  # fmt: skip

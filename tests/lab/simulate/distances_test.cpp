@@ -9,6 +9,7 @@
 #include "lab/simulate/process_system.hpp"
 #include "lab/simulate/sampled_distances.hpp"
 #include "lab/simulate/stack_distances.hpp"
+#include "lab/simulate/whole_lru.hpp"
 #include "models.hpp"
 #include "tests/lab/trace/seed.hpp"
 
@@ -22,6 +23,7 @@ using simulate::process_system;
 using simulate::sampled_distances;
 using simulate::stack_distances;
 using simulate::straddling;
+using simulate::whole_lru;
 
 using histogram = std::map<std::uint64_t, std::uint64_t>;
 
@@ -221,6 +223,26 @@ TEST(sampled_distances, estimates_lie_within_four_of_their_deviations) {
         const std::uint64_t truth = exact.misses(std::uint64_t{1} << power);
         EXPECT_LE(misses > truth ? misses - truth : truth - misses, 4 * deviation) << power;
         EXPECT_LT(deviation, truth / 4) << power;
+    }
+}
+
+TEST(whole_lru, holds_the_lines_of_the_smallest_distances) {
+    std::mt19937_64 random(seed());
+    for (const std::uint64_t size : {1u, 2u, 3u, 7u, 16u, 600u}) {
+        whole_lru found(process_system, size);
+        model_stack model;
+        for (unsigned i = 0; i < 6000; ++i) {
+            const std::uint64_t line = random() % (random() % (2 * size + 3) + 1);
+            const std::uint64_t distance = model.touch(line);
+            const auto expected = distance == model_stack::cold      ? whole_lru::place::cold
+                                  : distance == model_stack::flushed ? whole_lru::place::flushed
+                                  : distance < size                  ? whole_lru::place::inside
+                                                                     : whole_lru::place::outside;
+            ASSERT_EQ(found.use(line), expected) << "size " << size << ", use " << i;
+            if (random() % 1500 != 0) continue;
+            found.flush();
+            model.flush();
+        }
     }
 }
 
