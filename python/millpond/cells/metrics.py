@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from millpond.cells.cell import Outcome
 
@@ -35,6 +36,18 @@ EVENTS = "events"
 RUNNING = ":running_share"
 
 
+class MetricKind(StrEnum):
+    """The source of a metric's values: a clock, the processor's events, the kernel's page faults, a recording, or else
+    what the program or the kernel counts.
+    """
+
+    TIME = "time"
+    EVENT = "event"
+    FAULTS = "faults"
+    RECORDED = "recorded"
+    COUNT = "count"
+
+
 @dataclass(frozen=True, eq=False)
 class Metrics:
     """Metric → unit. All of them are better when smaller.
@@ -42,7 +55,8 @@ class Metrics:
     `optional`: metrics that get a row only in outcomes that have them. `is_open`: an outcome gets rows for the metrics
     that it has, and one for the first metric if it has none; undeclared names are events (EVENTS). `step_ns:4096` is
     step 4096 of the series `step_ns`. `warm`: metrics of passes after the first; all others are of a fresh process
-    that works once. `estimated`: metrics that are neither measured nor counted.
+    that works once. `estimated`: metrics that are neither measured nor counted. `kinds`: of metrics whose unit does not
+    tell their kind, such as quotients of times.
     """
 
     units: Mapping[str, str]
@@ -50,6 +64,7 @@ class Metrics:
     is_open: bool = False
     warm: frozenset[str] = frozenset()
     estimated: frozenset[str] = frozenset()
+    kinds: Mapping[str, MetricKind] = field(default_factory=dict)
 
     def unit(self, metric: str) -> str:
         """The unit of a metric; `events` if it was not declared."""
@@ -63,6 +78,17 @@ class Metrics:
             return {m: unit for m, unit in self.units.items() if m not in self.optional or m in outcome.values}
         have = [*outcome.values, *outcome.absent]
         return {metric: self.unit(metric) for metric in have or list(self.units)[:1]}
+
+    def kind(self, metric: str) -> MetricKind:
+        """The kind of a metric: as declared, or by its unit."""
+        unit = self.unit(metric)
+        if metric in self.kinds:
+            return self.kinds[metric]
+        if self.is_counter(metric):
+            return MetricKind.EVENT
+        if unit == "ns" or unit.startswith("seconds"):
+            return MetricKind.TIME
+        return MetricKind.FAULTS if unit == "faults" else MetricKind.COUNT
 
     def is_warm(self, metric: str) -> bool:
         """True if the metric is of passes after the first."""

@@ -61,12 +61,20 @@ def libraries(program: str) -> Path:
     return find(program).parent.parent / "lib" / "millpond"
 
 
-def find_built_by(toolchain: str, name: str) -> Path:
-    """That program as a toolchain built it. Failure (status 4) if it did not, or is not installed."""
+def find_built_by(toolchain: str, name: str, target: str = "bench-toolchains") -> Path:
+    """That program as a toolchain built it. Failure (status 4) if it did not, or is not installed.
+
+    `target`: of make, which builds it.
+    """
     chosen = os.environ.get("MILLPOND_BIN")
     folder = Path(chosen) / "toolchains" / toolchain if chosen else _BUILDS / "toolchains" / toolchain / "bin"
-    advice = "`make bench-toolchains` installs the compilers and builds it"
+    advice = f"`make {target}` installs the compilers and builds it"
     return _first([folder], name, f"{name}, built by {toolchain},", advice)
+
+
+def build_folder() -> Path:
+    """The folder of builds of the repository that this file lies in."""
+    return _BUILDS
 
 
 def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
