@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from millpond.advice.advice_data import Advice, Option
 from millpond.advice.code_homes import foreign_text
+from millpond.advice.metric_words import SHOWN
+from millpond.cells.metrics import SPEEDS
 from millpond.system.wording import bytes_text, change_text, percent_text
 
 _PREFERENCE_WORDS = {
@@ -86,8 +88,10 @@ def _others_change(packages: str, otherwise: str) -> str:
 def option_text(option: Option) -> str:
     """Returns `LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
     parts = []
-    if option.cpu and (cpu := option.cpu.known):
-        parts.append(f"CPU {change_text(cpu)}")
+    for metric in SPEEDS:
+        one, change = SHOWN[metric], option.changes.get(metric)
+        if change and (known := change.known):
+            parts.append(f"{one.name} {change_text(one.shown(known))}")
     if option.peak and (peak := option.peak.known):
         saved = option.peak.saved.known if option.peak.saved else None
         more = f" ({'-' if saved.median > 0 else '+'}{bytes_text(abs(saved.median))})" if saved else ""
