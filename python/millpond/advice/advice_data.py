@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType, field
 
+from millpond.cells.metrics import speed_of
 from millpond.cells.plan_file import PlanFile, PlanScope
 from millpond.rounds.characterisation import (
     MissingSymbols,
@@ -94,9 +95,9 @@ def change_of(comparison: Comparison) -> Change:
 
 
 class Option(Record, frozen=True, kw_only=True):
-    """A choice: a plan, another malloc, a trade between CPU and memory, or nothing. `purpose`: CPU, throughput or memory. `what`:
-    a short description; empty if the decision does not offer this choice. `of_load`: the further metrics of a server
-    under a load, by metric; `unit_seconds` is the time for one unit of its work.
+    """A choice: a plan, another malloc, a trade between CPU and memory, or nothing. `purpose`: CPU, throughput or
+    memory. `what`: a short description; empty if the decision does not offer this choice. `of_load`: the further
+    metrics of a server under a load, by metric; `unit_seconds` is the time for one unit of its work.
     """
 
     kind: str
@@ -113,6 +114,11 @@ class Option(Record, frozen=True, kw_only=True):
         """Returns all changes, by metric."""
         known = {"cpu_seconds": self.cpu, "peak_bytes": self.peak}
         return self.of_load | {metric: change for metric, change in known.items() if change}
+
+    @property
+    def speed(self) -> Change | None:
+        """Returns the change by which a verdict on speed goes: in throughput under a load, otherwise in CPU time."""
+        return self.changes.get(speed_of(self.changes))
 
 
 class Alternative(Option, frozen=True, kw_only=True):

@@ -29,8 +29,8 @@ class Options:
 
     `trace_bytes`: the size limit of the recording; None: a share of the disk's free bytes. `references`: also capture
     the program's data references, beyond the budget. `goes_on`: add rounds to an earlier advise of the same program in
-    this store. Without it, the earlier rounds are used as well. `fleet`: orders the trials by its weights. `load`: drives
-    the program, which is a server; None: the program ends by itself.
+    this store. Without it, the earlier rounds are used as well. `fleet`: orders the trials by its weights. `load`:
+    drives the program, which is a server; None: the program ends by itself.
     """
 
     budget_seconds: float | None = None

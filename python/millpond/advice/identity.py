@@ -56,7 +56,7 @@ def identity_of(
 ) -> Identity:
     """Returns the identity of a command line with this standard input. O(bytes of the files that it names).
 
-    `options`: the options of Millpond that change what a round measures; `files`: further files that a round depends on.
+    `options`: the options of Millpond that change what a round measures; `files`: others that it depends on.
     """
     executable = shutil.which(program[0]) or program[0]
     variables = sorted(f"{name}={value}" for name, value in os.environ.items() if _VARIABLES.match(name))

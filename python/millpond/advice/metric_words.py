@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from millpond.cells.metrics import LATENCIES, MEAN_BYTES, UNIT_SECONDS
-from millpond.statistics.order_statistics import Comparison, Summary, inverse
+from millpond.cells.metrics import LATENCIES, MEAN_BYTES, SPEEDS, UNIT_SECONDS
+from millpond.statistics.order_statistics import Summary, inverse
 from millpond.system.wording import bytes_text, change_text, count_text, seconds_text
 
 _THROUGHPUT = "throughput"
@@ -51,12 +51,12 @@ def metric_name(metric: str) -> str:
     return SHOWN[metric].name
 
 
-def change_words(comparison: Comparison) -> str:
+def change_words(metric: str, ratios: Summary) -> str:
     """Returns `CPU -32.0 % (-34.0 % to -30.0 %)`, or `throughput +25.0 % (+23.1 % to +26.4 %)`."""
-    one = SHOWN[comparison.metric]
-    return f"{one.name} {change_text(one.shown(comparison))}"
+    one = SHOWN[metric]
+    return f"{one.name} {change_text(one.shown(ratios))}"
 
 
-def speed_words(comparisons: Mapping[str, Comparison]) -> list[str]:
+def speed_words(comparisons: Mapping[str, Summary]) -> list[str]:
     """Returns the words for throughput, if there is a load, and for CPU time."""
-    return [change_words(comparisons[metric]) for metric in (UNIT_SECONDS, "cpu_seconds") if metric in comparisons]
+    return [change_words(metric, comparisons[metric]) for metric in SPEEDS if metric in comparisons]

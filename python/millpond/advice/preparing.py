@@ -107,8 +107,8 @@ def _record(run: AdviceRun) -> RecordedProgram:
     )  # fmt: skip
     if recorded.was_killed:
         result = result.noting(
-            f"the server did not end {END_SECONDS:.0f} s after SIGTERM and was killed; what it does at its end is in no "
-            "figure"
+            f"the server did not end {END_SECONDS:.0f} s after SIGTERM and was killed; what it does at its end is "
+            "in no figure"
         )
     if not chosen.summary.trace.events:
         return replace(result, why_no_trial="not tried: the program has no heap events")

@@ -19,7 +19,7 @@ from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISP
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural, seconds_text
+from millpond.system.wording import list_text, percent_text, plural, seconds_text
 
 _NAMES_AT_MOST = 3
 # Above this multiple of the bare program's CPU or memory, a trial's look-ups distort the measurement.
@@ -251,5 +251,5 @@ def quick_estimate(
         speeds = {name: found for name, m in screened.items() if (found := speed_in(m))}
         if speeds:
             name = min(speeds, key=lambda n: speeds[n].median)
-            best.append(f"best {kind} {name}: {change_words(speeds[name])}")
+            best.append(f"best {kind} {name}: {change_words(speeds[name].metric, speeds[name])}")
     return "; ".join(best)

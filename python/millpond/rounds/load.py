@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """The load of a server: a command that drives it and ends, and the regular expression that finds figures it prints.
 
-    redis-benchmark -q -t set     SET: 66225.17 requests per second, p50=0.391 msec
-    --rate                             '([\\d.]+) requests per second, p50=(?P<p50>[\\d.]+)'
+redis-benchmark -q -t set     SET: 66225.17 requests per second, p50=0.391 msec
+--rate                             '([\\d.]+) requests per second, p50=(?P<p50>[\\d.]+)'
 """
 
 from __future__ import annotations

@@ -21,9 +21,7 @@ _CPU_CLOCK_OF_PROCESS = 2  # CPUCLOCK_SCHED of the kernel's clock ids
 
 
 class ServerProcess:
-    """A process and those that it has started. Each query reads /proc, in time linear in the machine's processes.
-    Thread-safe.
-    """
+    """A process and those that it has started. Each query reads /proc, in time linear in their threads. Thread-safe."""
 
     def __init__(self, process: int) -> None:
         self.process = process
@@ -31,21 +29,20 @@ class ServerProcess:
     @classmethod
     def child_of(cls, parent: int) -> ServerProcess | None:
         """The first child of one of our programs; None if it has none yet."""
-        found = [(facts[1], process) for process in native.descendants_of(parent)
-                 if (facts := native.process_facts(process)) and facts[0] == parent]  # fmt: skip
-        return cls(min(found)[1]) if found else None
+        found = _children_of(parent)
+        return cls(min(found)) if found else None
 
     @property
     def processes(self) -> dict[int, int]:
         """Its living processes, each with its start time."""
-        facts = native.process_facts(self.process)
-        own = {self.process: facts[1]} if facts else {}
-        return own | native.descendants_of(self.process)
-
-    @property
-    def is_alive(self) -> bool:
-        """True until it has ended."""
-        return bool(native.process_facts(self.process))
+        found = dict[int, int]()
+        due = [self.process]
+        while due:
+            process = due.pop()
+            if process not in found and (facts := native.process_facts(process)):
+                found[process] = facts[1]
+                due += _children_of(process)
+        return found
 
     def listens(self) -> bool:
         """True if a process of it has a TCP or unix socket that accepts connections."""
@@ -101,6 +98,18 @@ def watched(processes: Sequence[int]) -> Iterator[Callable[[float], list[int]]]:
             os.close(descriptor)
 
 
+def _children_of(process: int) -> list[int]:
+    """The living processes that a process has started. Not through all processes of the machine: this takes 0.3 ms,
+    and a look at all of them 6 ms, which a server under a load would feel.
+    """
+    found = list[int]()
+    with suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            with suppress(OSError):
+                found += map(int, (thread / "children").read_text().split())
+    return found
+
+
 def _send(process: int, number: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, number)
@@ -110,9 +119,9 @@ def _sockets_of(process: int) -> set[str]:
     """The inodes of its open sockets."""
     found = set()
     with suppress(OSError):
-        for name in os.listdir(f"/proc/{process}/fd"):
+        for link in Path(f"/proc/{process}/fd").iterdir():
             with suppress(OSError):
-                place = os.readlink(f"/proc/{process}/fd/{name}")
+                place = str(link.readlink())
                 if place.startswith("socket:["):
                     found.add(place[len("socket:[") : -1])
     return found

@@ -52,8 +52,8 @@ class AdviseRequest:
     )  # fmt: skip
     is_verbose: bool = verbose_option()
     load: str | None = option(
-        "--load", "COMMAND", "PROGRAM is a server: COMMAND drives it in each run, and ends. The verdict is on throughput.",
-        is_expert=True,
+        "--load", "COMMAND", "PROGRAM is a server; in each run COMMAND drives it, and ends. The verdict is on "
+        "throughput.", is_expert=True,
     )  # fmt: skip
     rate: str | None = option(
         "--rate", "REGEX", "With --load: finds the rate that the load or the server prints, with one group for the "

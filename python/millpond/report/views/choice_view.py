@@ -126,6 +126,8 @@ def _amount(case: Case, metric: str, change: Change) -> str:
     show = SHOWN[metric].amount
     before = case.rounds.median(change.against or "", metric)
     if SHOWN[metric].is_inverse:
-        return f"{show(before * change.median)} instead of {show(before)}" if before and change.median else change.verdict
+        return (
+            f"{show(before * change.median)} instead of {show(before)}" if before and change.median else change.verdict
+        )
     whole = f" of {show(before)}" if before else ""
     return f"{'saves' if saved.median > 0 else 'costs'} {show(abs(saved.median))}{whole}"
