@@ -19,7 +19,7 @@ _THROUGHPUT = "throughput"
 
 @dataclass(frozen=True)
 class ShownMetric:
-    """How a metric is shown. `amount`: the words for a value. `is_inverse`: its reciprocal is shown, of which more is
+    """The form in which a metric is shown. `amount`: the words for a value. `is_inverse`: its reciprocal is shown, of which more is
     better.
     """
 

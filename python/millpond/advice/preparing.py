@@ -135,7 +135,7 @@ def _why_no_trial(recorded: recording.Recording, limit_seconds: float) -> str:
         return (
             f"not tried: the program had not ended after {seconds_text(limit_seconds)} of recording, its share of the "
             "budget, and was stopped; runs that do not end cannot be compared: use an input with which it ends, or "
-            "a larger --budget (`millpond trace record --for SECONDS` records a program that never ends)"
+            "a larger --budget (`--load COMMAND` advises on a server, which never ends)"
         )
     if recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)

@@ -34,7 +34,7 @@ class ServerProcess:
 
     @property
     def processes(self) -> dict[int, int]:
-        """Its living processes, each with its start time."""
+        """Returns the living processes, each with its start time."""
         found = dict[int, int]()
         due = [self.process]
         while due:
@@ -49,11 +49,11 @@ class ServerProcess:
         return any(_sockets_of(process) & _listening(process) for process in self.processes)
 
     def cpu_seconds(self) -> float:
-        """The CPU time of its processes so far, with those that ended and were waited for."""
+        """Returns the CPU time of the processes so far, with those that ended and were waited for."""
         return sum(map(_cpu_seconds, self.processes))
 
     def resident_bytes(self) -> int:
-        """The resident memory of its processes; a page that several share counts for each."""
+        """Returns the resident memory of the processes; a page that several share counts for each."""
         return sum(map(_resident_bytes, self.processes))
 
     def end(self, seconds: float) -> bool:

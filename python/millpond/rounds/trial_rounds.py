@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, PoolCounts
@@ -229,9 +230,7 @@ class Laboratory:
         expected = None if stage == THROUGH else self.expected
         outcome = outcome_of(cell, stage, number, data, expected, "the bare program {}")
         self._add_costs(cell, number, data, outcome)
-        if measured:
-            _take_over(measured, outcome)
-        return outcome
+        return replace(outcome, values=share_costs(outcome.values, measured)) if measured else outcome
 
     def _add_costs(self, cell: Cell, number: int, data: RoundResult, outcome: Outcome) -> None:
         """Adds the estimates of a trial's own costs."""
@@ -265,22 +264,23 @@ def _in_turn(values: Sequence[float], number: int) -> float:
     return values[number % len(values)] if values else 0.0
 
 
-def _take_over(measured: Mapping[str, float], outcome: Outcome) -> None:
-    """Replaces the metrics of the process by those of the measured load.
+def share_costs(whole: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, float]:
+    """The metrics of a whole process with those of the measured load in their place, and the load's share of a trial's
+    costs.
 
     A trial's costs are counted over the whole process, so the load gets its share of them by CPU time. For a unit of
     work they count as much as they would delay it if the server is what limits the throughput: in the ratio to the
     load's CPU time, or to its wall time if the server was idle for a part of it.
     """
-    values = outcome.values
-    whole_seconds = values.get("cpu_seconds", 0.0)
+    whole_seconds = whole.get("cpu_seconds", 0.0)
     share = min(1.0, measured["cpu_seconds"] / whole_seconds) if whole_seconds > 0.0 else 1.0
     busy_seconds = max(measured["cpu_seconds"], measured["wall_seconds"])
-    values.update(measured)
+    values = {**whole, **measured}
     for cost, of_unit in ((POOL_COST, POOL_COST_OF_UNIT), (LOOK_UP_COST, LOOK_UP_COST_OF_UNIT)):
         if cost in values:
             values[cost] *= share
             values[of_unit] = values[cost] / busy_seconds * values[UNIT_SECONDS]
+    return values
 
 
 def time_limit(bare_seconds: float) -> float:
