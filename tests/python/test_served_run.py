@@ -23,7 +23,7 @@ from millpond.rounds.recording import characterise, choose, record
 from millpond.rounds.served_run import LoadFailure
 from millpond.rounds.trial_rounds import Laboratory
 from millpond.system import native
-from millpond.system.errors import Failure
+from millpond.system.errors import Failure, Status
 from millpond.system.standard_input import StandardInput
 
 SERVER = Path(__file__).parent / "fakes" / "fake_server.py"
@@ -171,6 +171,14 @@ def python(folder: Path) -> tuple[tuple[str, ...], Load]:
     words = [sys.executable, "-SE", str(SERVER)]
     socket = str(folder / "socket")
     return (*words, "serve", socket), Load(shlex.join([*words, "load", socket, "50"]), RATE)
+
+
+@pytest.mark.more
+def test_a_server_that_cannot_start_is_told_by_the_recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILLPOND_BIN", str(BUILT))
+    with pytest.raises(Failure) as failed:
+        record((str(tmp_path / "none"),), tmp_path, StandardInput(tmp_path), load=Load("true"))
+    assert failed.value.status == Status.PROGRAM and not isinstance(failed.value, LoadFailure)
 
 
 @pytest.mark.more

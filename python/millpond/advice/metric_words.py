@@ -19,8 +19,8 @@ _THROUGHPUT = "throughput"
 
 @dataclass(frozen=True)
 class ShownMetric:
-    """The form in which a metric is shown. `amount`: the words for a value. `is_inverse`: its reciprocal is shown, of which more is
-    better.
+    """The form in which a metric is shown. `amount`: the words for a value. `is_inverse`: its reciprocal is shown, of
+    which more is better.
     """
 
     name: str

@@ -199,10 +199,12 @@ def _served(load: Load, folder: Path, cwd: Path | None, limit_seconds: float | N
 def _run_recorder(
     command: list[str], served: ServedRun | None, stdin: int, cwd: Path | None, seconds: float | None = None
 ) -> native.ProcessEnd:
-    """Runs the recorder. LoadFailure if there is a load, and it or the server fails."""
+    """Runs the recorder. Under a load: LoadFailure if that or the server fails; Failure if the recorder does."""
     if served is None:
         return native.run(RECORD, command, stdin=stdin, seconds=seconds, folder=cwd)
     finished = native.run_driven(RECORD, command, served, stdin=stdin, seconds=seconds, folder=cwd)
+    if not trace_set(Path(command[command.index("-o") + 1])):
+        raise native.failure_of(RECORD, finished)
     served.check_end(describe(finished.status, max(-finished.status, 0)))
     return finished
 

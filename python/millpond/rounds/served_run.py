@@ -30,6 +30,7 @@ from millpond.system.errors import Failure, Status
 
 READY_SECONDS = 60.0
 END_SECONDS = 10.0
+FAILED_END_SECONDS = 2.0  # after a failure or Ctrl-C, when a user waits for the prompt
 SAMPLE_SECONDS = 0.1
 _LOOK_SECONDS = 0.01
 _BOTH_SECONDS = 0.5  # a load that fails because the server has ended may be seen to end first
@@ -68,7 +69,18 @@ class ServedRun:
         server never listens.
         """
         server = self._ready(child)
-        if server is None or (self._is_measured and self._run_load(server) is None):
+        if server is None:
+            return
+        try:
+            self._run_loads(server)
+        except BaseException:
+            server.end(FAILED_END_SECONDS)
+            raise
+        self.had_to_be_killed = not server.end(END_SECONDS)
+
+    def _run_loads(self, server: ServerProcess) -> None:
+        """Runs the load, as a warm-up and measured if that is wanted. Returns early if the server has ended."""
+        if self._is_measured and self._run_load(server) is None:
             return
         self._samples.clear()
         cpu_before, said_before = server.cpu_seconds(), len(self._said())
@@ -79,11 +91,8 @@ class ServedRun:
             return
         values = {"cpu_seconds": server.cpu_seconds() - cpu_before, "wall_seconds": seconds,
                   MEAN_BYTES: sum(self._samples) / len(self._samples)}  # fmt: skip
-        try:
-            if self._is_measured:
-                self.values = values | self._load.figures(seconds, [printed, self._said()[said_before:]])
-        finally:
-            self.had_to_be_killed = not server.end(END_SECONDS)
+        if self._is_measured:
+            self.values = values | self._load.figures(seconds, [printed, self._said()[said_before:]])
 
     def check_end(self, how: str) -> None:
         """LoadFailure if the server ended before we ended it. `how`: "exits with 1"."""
@@ -117,6 +126,8 @@ class ServedRun:
                     self._ended = ""
                     return server
                 if time.monotonic() > end:
+                    if server is not None:
+                        server.end(FAILED_END_SECONDS)
                     raise LoadFailure(
                         Status.ENVIRONMENT, f"the server listens on no TCP or unix socket after {READY_SECONDS:.0f} s; "
                         f"--load is for programs that do{last_line_of(self._said())}",

@@ -21,10 +21,11 @@ _CPU_CLOCK_OF_PROCESS = 2  # CPUCLOCK_SCHED of the kernel's clock ids
 
 
 class ServerProcess:
-    """A process and those that it has started. Each query reads /proc, in time linear in their threads. Thread-safe."""
+    """A process and those that it has started. A query reads /proc, in time linear in their threads. Not thread-safe."""
 
     def __init__(self, process: int) -> None:
         self.process = process
+        self._seen = dict[int, int]()
 
     @classmethod
     def child_of(cls, parent: int) -> ServerProcess | None:
@@ -42,6 +43,7 @@ class ServerProcess:
             if process not in found and (facts := native.process_facts(process)):
                 found[process] = facts[1]
                 due += _children_of(process)
+        self._seen |= found
         return found
 
     def listens(self) -> bool:
@@ -57,17 +59,20 @@ class ServerProcess:
         return sum(map(_resident_bytes, self.processes))
 
     def end(self, seconds: float) -> bool:
-        """Ends it by SIGTERM, after `seconds` by SIGKILL; then kills what it has left. True if SIGTERM sufficed."""
-        started = self.processes
-        with watched([self.process]) as ended:
-            _send(self.process, signal.SIGTERM)
-            was_enough = bool(ended(seconds))
-            if not was_enough:
-                started |= self.processes
-                _send(self.process, signal.SIGKILL)
+        """Ends it by SIGTERM, after `seconds` by SIGKILL; then kills every process of it that was seen in a query and
+        still runs. True if SIGTERM sufficed, or it had ended before.
+        """
+        was_enough = True
+        if self.process in self.processes:
+            with watched([self.process]) as ended:
+                _send(self.process, signal.SIGTERM)
+                was_enough = bool(ended(seconds))
+        started = self.processes  # which also sees what was started meanwhile
+        native.kill_each(started | self._seen)
+        left = [process for process, since in self._seen.items() if native.process_facts(process)[1:] == (since,)]
+        for process in left:  # a killed process runs on for a moment
+            with watched([process]) as ended:
                 ended(seconds)
-        started.pop(self.process, None)
-        native.kill_each(started)
         return was_enough
 
 

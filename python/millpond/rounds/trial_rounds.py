@@ -102,9 +102,9 @@ class Laboratory:
             finished = native.run_driven(
                 TRIAL, ["--survey", str(modules), "--", *argv], served, stdin=descriptor, folder=cwd
             )
-            served.check_end("ended")
             if finished.status != 0:
                 raise native.failure_of(TRIAL, finished)
+            served.check_end("ended")
         return modules
 
     def _served(self, load: Load, folder: Path | None, *, is_measured: bool = True) -> ServedRun:
