@@ -21,7 +21,7 @@ _CPU_CLOCK_OF_PROCESS = 2  # CPUCLOCK_SCHED of the kernel's clock ids
 
 
 class ServerProcess:
-    """A process and those that it has started. A query reads /proc, in time linear in their threads. Not thread-safe."""
+    """A process and those that it has started. A query reads /proc, in time linear in threads. Not thread-safe."""
 
     def __init__(self, process: int) -> None:
         self.process = process
