@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -113,14 +113,37 @@ OF_A_PROCESS = {
     "major_faults": "faults",
 }
 PROCESS_METRICS = Metrics(OF_A_PROCESS)
+# Of a server under a load: the seconds for one unit of the load's work, such as a request; the reciprocal of the
+# throughput, so that less is better here too. Latencies are in the unit that the load prints.
+UNIT_SECONDS = "unit_seconds"
+LATENCIES = {"p50": "latency_p50", "p99": "latency_p99"}
+# The mean of its resident memory.
+MEAN_BYTES = "mean_bytes"
+OF_A_LOAD = {UNIT_SECONDS: "seconds", MEAN_BYTES: "bytes", **dict.fromkeys(LATENCIES.values(), "latency")}
+# A verdict on speed goes by the first of these metrics that its rounds have.
+SPEEDS = (UNIT_SECONDS, "cpu_seconds")
+
+
+def speed_of(metrics: Container[str]) -> str:
+    """The metric of these by which a verdict on speed goes: CPU time, unless there is a load."""
+    return next((metric for metric in SPEEDS if metric in metrics), SPEEDS[-1])
+
+
 # For a round under a plan: an estimate of the CPU time that its pools took beyond the library's pools.
 POOL_COST = "pool_cost_seconds"
 # … and an estimate of the bytes that the observation of function calls took.
 POOL_COST_BYTES = "pool_cost_bytes"
 # For a round that looks up owners: an estimate of the least CPU time that so many look-ups take.
 LOOK_UP_COST = "look_up_cost_seconds"
-_COSTS = {POOL_COST: "seconds", POOL_COST_BYTES: "bytes", LOOK_UP_COST: "seconds"}
-TRIAL_METRICS = Metrics({**OF_A_PROCESS, **_COSTS}, optional=frozenset(_COSTS), estimated=frozenset(_COSTS))
+# Both costs for a unit of the load's work, where a server is driven by one.
+POOL_COST_OF_UNIT, LOOK_UP_COST_OF_UNIT = "pool_cost_unit_seconds", "look_up_cost_unit_seconds"
+_COSTS = {
+    POOL_COST: "seconds", POOL_COST_BYTES: "bytes", LOOK_UP_COST: "seconds", POOL_COST_OF_UNIT: "seconds",
+    LOOK_UP_COST_OF_UNIT: "seconds",
+}  # fmt: skip
+TRIAL_METRICS = Metrics(
+    {**OF_A_PROCESS, **OF_A_LOAD, **_COSTS}, optional=frozenset({*OF_A_LOAD, *_COSTS}), estimated=frozenset(_COSTS)
+)
 REPLAY_METRICS = Metrics({
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",

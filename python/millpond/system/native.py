@@ -10,8 +10,10 @@ of the repository.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +21,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any, Protocol
 
 from millpond.system.any_bytes import system_form
 from millpond.system.environment import user_environment
@@ -168,28 +171,70 @@ def run(
     process group of its own.
     """
     watch = _watch.get()
-    try:
-        child = subprocess.Popen(
-            [str(find(name)), *map(system_form, arguments)],
-            stdin=stdin,
-            stdout=None if passing else subprocess.DEVNULL,
-            stderr=None if passing else subprocess.PIPE,
-            env={**user_environment(), _PARENT: str(os.getpid())},
-            process_group=0 if watch is not None else None,
-            cwd=folder,
-        )
-    except OSError as error:
-        raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
+    child = _started(
+        name, arguments, stdin=stdin, stdout=None if passing else subprocess.DEVNULL,
+        stderr=None if passing else subprocess.PIPE, process_group=0 if watch is not None else None, cwd=folder,
+    )  # fmt: skip
     try:
         if watch is not None:
             watch(child.pid)
         said = child.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
-        return ProcessEnd(stop(child), f"millpond: stopped after {seconds:.0f} s without a result", timed_out=True)
+        return _stopped(child, seconds)
     except BaseException:
         stop(child)
         raise
     return ProcessEnd(child.returncode, (said or b"").decode(errors="surrogateescape"))
+
+
+class Driver(Protocol):
+    """Acts on a native program while it runs. `output`: the file that gets the program's standard output."""
+
+    output: Path
+
+    def drive(self, child: subprocess.Popen[bytes]) -> None: ...
+
+
+def run_driven(
+    name: str, arguments: Sequence[str], driver: Driver, *, stdin: int = subprocess.DEVNULL,
+    seconds: float | None = None, folder: Path | None = None,
+) -> ProcessEnd:  # fmt: skip
+    """Runs a native program to its end, while the driver acts on it in this thread. `seconds` limits the time after
+    that. If the driver raises, the program and all that it has started are ended, as by an interruption of `run`.
+    """
+    # Files, not pipes: no thread reads what is printed while the driver acts.
+    with tempfile.TemporaryFile() as said, driver.output.open("wb") as printed:
+        child = _started(name, arguments, stdin=stdin, stdout=printed, stderr=said, cwd=folder)
+        try:
+            driver.drive(child)
+            child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return _stopped(child, seconds)
+        except BaseException:
+            stop(child)
+            raise
+        said.seek(0)
+        return ProcessEnd(child.returncode, said.read().decode(errors="surrogateescape"))
+
+
+def _started(name: str, arguments: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    """Starts a native program; `how`: of Popen. Failure (4) if that is impossible."""
+    command = [str(find(name)), *map(system_form, arguments)]
+    environment = {**user_environment(), _PARENT: str(os.getpid())}
+    try:
+        return subprocess.Popen(command, env=environment, **how)
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
+
+
+def _stopped(child: subprocess.Popen[bytes], seconds: float | None) -> ProcessEnd:
+    return ProcessEnd(stop(child), f"millpond: stopped after {seconds or 0:.0f} s without a result", timed_out=True)
+
+
+def children_cpu_seconds() -> float:
+    """The CPU time of all children of this process that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @dataclass(frozen=True)
@@ -237,16 +282,16 @@ def stop(child: subprocess.Popen[bytes]) -> int:
         started |= descendants_of(child.pid)
         child.kill()
         child.wait()
-    _kill(started)
+    kill_each(started)
     return child.returncode
 
 
 def kill_descendants() -> None:
     """Kills every process that this one and its children have started."""
-    _kill(descendants_of(os.getpid()))
+    kill_each(descendants_of(os.getpid()))
 
 
-def _kill(started: dict[int, int]) -> None:
+def kill_each(started: Mapping[int, int]) -> None:
     """Kills the processes that are still the same by their start time."""
     for process, since in started.items():
         if process_facts(process)[1:] == (since,):
