@@ -275,7 +275,7 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
 
 bool recorder::begin_phase(const char* name, std::size_t bytes) noexcept {
     const hold s(turn());
-    if (s) s->began_phase(name, bytes < mpt_phase_name_max ? bytes : mpt_phase_name_max);
+    if (s) s->began_phase(name, bytes);
     return static_cast<bool>(s);
 }
 

@@ -293,7 +293,11 @@ process_end run(const record_options& options) {
         throw program::failure(program::environment,
                                "the caller's registers are sampled on x86-64 only: record without --owners");
     std::optional<control_server> control;
-    if (options.is_idle) control.emplace(options.file);
+    try {
+        control.emplace(options.file);
+    } catch (const program::failure&) {  // another recording needs none: it only cannot be marked from outside
+        if (options.is_idle) throw;
+    }
     const std::string partial = partial_file(options.file);
     const int file = prepare(options, partial);
     measure::start_options start_options;
@@ -317,7 +321,8 @@ process_end run(const record_options& options) {
     measure::signal_relay::started(child);
     if (control && kept.shared() != nullptr) {
         control->serve(child, *kept.shared());
-        program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
+        if (options.is_idle)
+            program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
     process_end end = wait_for(child, options.seconds_max);
     control.reset();

@@ -86,6 +86,8 @@ enum mpt_note_subject {
     mpt_note_phase = 11 /* a phase of the process begins; value: bytes of its name, 0: it has none, and ends the last */
 };
 enum { mpt_phase_name_max = 255 }; /* bytes; of a longer name the rest is dropped */
+/* The stream of phases that were marked from outside the process. No thread of the program has this number. */
+enum { mpt_stream_outside = 0x7fffffff };
 /* The state of a scope: all its activations are in the trace, or the reason why not. */
 enum mpt_scope_state {
     mpt_scope_observed = 0,

@@ -51,7 +51,10 @@ def record(request: RecordRequest) -> int:
 
 def control(request: ControlRequest) -> int:
     """Becomes the program that reaches the recorder, or raises a Failure."""
-    become("millpond-record", ["--control", str(request.process), request.word])
+    if (request.word == "mark") != (request.name is not None):
+        raise Failure(Status.USAGE, "mark takes the name of the phase that begins, and nothing else takes one")
+    words = [request.word] if request.name is None else [request.word, request.name]
+    become("millpond-record", ["--control", str(request.process), "--", *words])
 
 
 def _prove_fitting(request: RecordRequest) -> None:
