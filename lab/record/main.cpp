@@ -124,6 +124,9 @@ int main(int argc, char** argv) {
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");
+    app.flag("--scan", options.scans,
+             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
+             "that are left no pointer reaches");
     app.option("--control", controlled, "ask the recording of this program: start, stop, snapshot or mark NAME")
         .value_name("PID")
         .positive()

@@ -30,6 +30,7 @@
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/program/program.hpp"
 #include "lab/record/control.hpp"
+#include "lab/record/scan_server.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/stretches.hpp"
 #include "lab/record/variable.hpp"
@@ -258,6 +259,7 @@ int prepare(const record_options& options, const std::string& partial) {
     shared.bytes_max = options.bytes_max;
     shared.ahead_bytes = options.ahead_bytes;
     shared.mode = options.mode;
+    shared.scans = options.scans ? 1 : 0;
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
@@ -309,6 +311,8 @@ process_end run(const record_options& options) {
     if (options.places_frees) start_options.environment.emplace_back(frees_variable, "1");
     if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     const keeper kept(partial, file);
+    std::optional<scan_server> scans;
+    if (options.scans && kept.shared() != nullptr) scans.emplace(partial, *kept.shared());
     const measure::signal_relay relay;
     pid_t child = 0;
     try {
@@ -325,6 +329,7 @@ process_end run(const record_options& options) {
             program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
     process_end end = wait_for(child, options.seconds_max);
+    scans.reset();
     control.reset();
     end.modules = root.modules;
     return end;

@@ -25,6 +25,7 @@ _FLAGS = {
     "contexts": "--check-contexts",
     "system": "--with-system",
     "idle": "--idle",
+    "scan": "--scan",
 }
 
 
@@ -70,7 +71,7 @@ def _prove_fitting(request: RecordRequest) -> None:
     of_events = {
         "--for": request.duration, "--max-trace": request.max_trace, "--scope": request.scope,
         "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
-        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle")},
+        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle", "scan")},
     }  # fmt: skip
     has_references = "references" in request.extras
     for name, value in (of_events if has_references else of_references).items():

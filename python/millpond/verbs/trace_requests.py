@@ -48,6 +48,7 @@ class RecordRequest:
             "system": "with --simulate: also count the memory accesses of system calls",
             "idle": "nothing before `millpond trace control PID start`; each stretch up to its stop is a trace of its "
             "own, FILE-1, FILE-2 and so on",
+            "scan": "at the end of each process, which of the blocks that are left no pointer reaches (lost)",
         },
         "Also record this; idle: only this.",
     )
