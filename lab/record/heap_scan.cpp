@@ -20,12 +20,12 @@ namespace {
 constexpr std::size_t chunk_bytes = 256 << 10, page_bytes = std::size_t{1} << recorded_heap::page_bytes_log2;
 
 // A line of /proc/PID/maps.
-struct mapping {
+struct maps_line {
     std::uint64_t begin = 0, end = 0;
     bool is_private_data = false;
     std::string path;
 
-    explicit mapping(const std::string& line) {
+    explicit maps_line(const std::string& line) {
         char rights[5] = {};
         int path_at = 0;
         const int fields =
@@ -70,7 +70,7 @@ std::vector<heap_scan::range> heap_scan::find_roots() {
     std::ifstream maps("/proc/" + std::to_string(process_) + "/maps");
     std::uint64_t end_of_ours = 0;
     for (std::string line; std::getline(maps, line);) {
-        const mapping here(line);
+        const maps_line here(line);
         const bool is_our_zeroed_data = here.begin == end_of_ours && here.path.empty();
         if (here.is_ours()) end_of_ours = here.end;
         if (!here.is_private_data || here.is_ours() || is_our_zeroed_data) continue;

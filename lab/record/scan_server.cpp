@@ -29,7 +29,6 @@ namespace {
 
 constexpr std::chrono::seconds time_max{50};  // less than a process waits
 constexpr std::size_t live_max = std::size_t{1} << 26;
-constexpr std::size_t page_bytes = 4096;
 
 void wake(std::uint32_t& word) { system_call(SYS_futex, &word, FUTEX_WAKE, INT32_MAX); }
 
@@ -37,29 +36,29 @@ bool change(std::uint32_t& state, std::uint32_t from, std::uint32_t to) {
     return __atomic_compare_exchange_n(&state, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-// The first page of a process's first slot, which the process has mapped, too.
+// A process's first slot, which the process has mapped, too.
 class shared_slot {
   public:
     shared_slot(const std::string& partial, std::uint64_t number) {
         const int file = open(partial.c_str(), O_RDWR | O_CLOEXEC);
-        void* const page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+        void* const slot = mmap(nullptr, mpt_slot_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
                                 static_cast<off_t>(number * std::uint64_t{mpt_slot_bytes}));
-        if (page != MAP_FAILED) page_ = static_cast<std::uint8_t*>(page);
+        if (slot != MAP_FAILED) begin_ = static_cast<std::uint8_t*>(slot);
         if (file >= 0) close(file);
     }
     ~shared_slot() {
-        if (page_ != nullptr) munmap(page_, page_bytes);
+        if (begin_ != nullptr) munmap(begin_, mpt_slot_bytes);
     }
     shared_slot(const shared_slot&) = delete;
     shared_slot& operator=(const shared_slot&) = delete;
 
     // Null if it could not be mapped.
     [[nodiscard]] mpt_slot_process* process() const {
-        return page_ == nullptr ? nullptr : reinterpret_cast<mpt_slot_process*>(page_ + mpt_slot_head_bytes);
+        return begin_ == nullptr ? nullptr : reinterpret_cast<mpt_slot_process*>(begin_ + mpt_slot_head_bytes);
     }
 
   private:
-    std::uint8_t* page_ = nullptr;
+    std::uint8_t* begin_ = nullptr;
 };
 
 class temporary_file {
