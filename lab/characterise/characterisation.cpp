@@ -64,7 +64,12 @@ void characterisation::count_phases(const phase_boundaries& found) {
 
 void characterisation::run(const std::optional<window_request>& window, further_passes further) {
     if (window) find_window(*window);
-    if (further.patterns) patterns_.emplace(reader_.contexts().size(), reader_.event_count());
+    if (further.patterns) {
+        std::uint64_t events = 0;
+        for (const trace::stream_record& stream : reader_.streams())
+            if (stream.is_of_program()) events += stream.events;
+        patterns_.emplace(reader_.contexts().size(), events);
+    }
     phase_search search(subsystems_.subsystems().size(), reader_.event_count());
     if (further.phases) counts_.search_phases(search);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {

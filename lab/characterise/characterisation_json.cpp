@@ -163,7 +163,7 @@ void add_trace_facts(json& facts, const trace::reader& reader) {
     double cpu_ns = 0;
     for (const trace::stream_record& stream : reader.streams()) cpu_ns += static_cast<double>(stream.cpu_ns);
     facts["cpu_seconds"] = cpu_ns * 1e-9;
-    facts["threads"] = reader.streams().size();
+    facts["threads"] = std::ranges::count_if(reader.streams(), &trace::stream_record::is_of_program);
 }
 
 json summarise(const std::string& path, bool accepts_damaged) {

@@ -281,10 +281,11 @@ void event_counts::touched(const left_object& object, std::size_t surviving, boo
 }
 
 void event_counts::note(const trace::event& e) {
-    thread_state& t = thread(e.thread);
     const std::uint64_t subject = e.bytes, value = e.address;
-    t.facts.add_note(e);
     if (subject == mpt_note_phase && search_ != nullptr) search_->marked();
+    if (e.thread == mpt_stream_outside) return;
+    thread_state& t = thread(e.thread);
+    t.facts.add_note(e);
     if (subject == mpt_note_thread_end || subject == mpt_note_cpu) t.facts.last_tick = e.time_ticks;
     if (subject == mpt_note_thread_end) {
         t.active.leave_all();

@@ -50,8 +50,11 @@ int record(const millpond::record::record_options& options) {
 
 // Asks the recording of that program; returns the exit status.
 int control(pid_t root, const std::vector<std::string>& words) {
-    if (words.size() != 1) throw program::failure(program::usage, "millpond-record --control PID start|stop|snapshot");
-    const millpond::record::control_reply reply = millpond::record::ask(root, words.front());
+    const bool is_mark = !words.empty() && words.front() == "mark";
+    if (words.size() != (is_mark ? 2 : 1))
+        throw program::failure(program::usage, "millpond-record --control PID start|stop|snapshot, or mark NAME");
+    const std::string request = is_mark ? "mark " + words[1].substr(0, mpt_phase_name_max) : words.front();
+    const millpond::record::control_reply reply = millpond::record::ask(root, request);
     program::print(reply.files);
     std::istringstream notices(reply.notices);
     for (std::string line; std::getline(notices, line);) program::say(line);
@@ -121,7 +124,10 @@ int main(int argc, char** argv) {
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");
-    app.option("--control", controlled, "ask the recording of this program: start, stop or snapshot")
+    app.flag("--scan", options.scans,
+             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
+             "that are left no pointer reaches");
+    app.option("--control", controlled, "ask the recording of this program: start, stop, snapshot or mark NAME")
         .value_name("PID")
         .positive()
         .excludes(file);

@@ -3,8 +3,10 @@
 
 #include <limits.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include <bit>
 #include <iterator>
@@ -275,7 +277,7 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
 
 bool recorder::begin_phase(const char* name, std::size_t bytes) noexcept {
     const hold s(turn());
-    if (s) s->began_phase(name, bytes < mpt_phase_name_max ? bytes : mpt_phase_name_max);
+    if (s) s->began_phase(name, bytes);
     return static_cast<bool>(s);
 }
 
@@ -502,6 +504,36 @@ void recorder::exiting() noexcept {
         if (guard) now_->described.note_modules(loaded->begin, loaded->count);
     }
     preload::give_pages(loaded, sizeof(modules));
+    wait_for_scan(*now_);
+}
+
+// Waits until millpond-record has looked through the memory of this process (scan_server.hpp).
+[[gnu::noinline]] void recorder::wait_for_scan(process& p) noexcept {
+    if (p.out.shared().scans == 0 || p.out.is_mapped_ahead() || image_.facts.filtered) return;
+    constexpr time_t answer_seconds = 5, end_seconds = 60;
+    __builtin_unwind_init();  // what the program's registers hold lies on the stack then
+    p.out.count().own_memory = reinterpret_cast<std::uintptr_t>(p.space.pages.latest_region());
+    std::uint32_t* const state = &p.out.count().scan;
+    std::uint32_t* const requests = &p.out.shared().scan_requests;
+    struct timespec end{};
+    const auto wait_while = [&](std::uint32_t seen) {
+        long result = 0;
+        while (__atomic_load_n(state, __ATOMIC_SEQ_CST) == seen &&
+               (result == 0 || result == -EINTR || result == -EAGAIN))
+            result = system_call(SYS_futex, state, FUTEX_WAIT_BITSET, seen, &end, nullptr, FUTEX_BITSET_MATCH_ANY);
+        // If it is still the same, the time is up, or waiting is impossible.
+        return !__atomic_compare_exchange_n(state, &seen, std::uint32_t{mpt_scan_given_up}, false, __ATOMIC_SEQ_CST,
+                                            __ATOMIC_SEQ_CST);
+    };
+    __atomic_store_n(state, std::uint32_t{mpt_scan_wanted}, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(requests, 1, __ATOMIC_SEQ_CST);
+    system_call(SYS_futex, requests, FUTEX_WAKE, INT_MAX);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const time_t begin = end.tv_sec;
+    end.tv_sec = begin + answer_seconds;
+    if (!wait_while(mpt_scan_wanted)) return;
+    end.tv_sec = begin + end_seconds;
+    (void)wait_while(mpt_scan_begun);
 }
 
 void recorder::after_unload() noexcept {

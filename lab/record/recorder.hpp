@@ -106,6 +106,7 @@ class recorder {
     static void leave_stream() noexcept;
     static void detach(void* round) noexcept;
     static void start_probes() noexcept;
+    static void wait_for_scan(process& p) noexcept;
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static void after_fork_in_child() noexcept;
 

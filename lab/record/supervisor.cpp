@@ -30,6 +30,7 @@
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/program/program.hpp"
 #include "lab/record/control.hpp"
+#include "lab/record/scan_server.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/stretches.hpp"
 #include "lab/record/variable.hpp"
@@ -259,6 +260,7 @@ int prepare(const record_options& options, const std::string& partial) {
     shared.bytes_max = options.bytes_max;
     shared.ahead_bytes = options.ahead_bytes;
     shared.mode = options.mode;
+    shared.scans = options.scans ? 1 : 0;
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
@@ -294,7 +296,11 @@ process_end run(const record_options& options) {
         throw program::failure(program::environment,
                                "the caller's registers are sampled on x86-64 only: record without --owners");
     std::optional<control_server> control;
-    if (options.is_idle) control.emplace(options.file);
+    try {
+        control.emplace(options.file);
+    } catch (const program::failure&) {  // another recording needs none: it only cannot be marked from outside
+        if (options.is_idle) throw;
+    }
     const std::string partial = partial_file(options.file);
     const int file = prepare(options, partial);
     measure::start_options start_options;
@@ -306,6 +312,8 @@ process_end run(const record_options& options) {
     if (options.places_frees) start_options.environment.emplace_back(frees_variable, "1");
     if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     const keeper kept(partial, file);
+    std::optional<scan_server> scans;
+    if (options.scans && kept.shared() != nullptr) scans.emplace(partial, *kept.shared());
     const measure::signal_relay relay;
     pid_t child = 0;
     try {
@@ -318,9 +326,11 @@ process_end run(const record_options& options) {
     measure::signal_relay::started(child);
     if (control && kept.shared() != nullptr) {
         control->serve(child, *kept.shared());
-        program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
+        if (options.is_idle)
+            program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
     process_end end = wait_for(child, options.seconds_max);
+    scans.reset();
     control.reset();
     end.modules = root.modules;
     return end;

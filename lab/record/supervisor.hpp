@@ -21,6 +21,7 @@ struct record_options {
     std::vector<std::string> scopes;              // functions to observe: names in the executable …
     std::string scopes_file;                      // … and a file that characterise has written (scope_list.hpp)
     bool is_idle = false;                         // it begins asleep; control.hpp wakes it
+    bool scans = false;                           // the heap of each process is looked through at its end
     bool places_frees = false;                    // notes of the contexts in which blocks are freed
     bool samples_owners = false;                  // notes of the words at allocations, to find owners
     std::uint64_t scope_entries_max = 1'000'000;  // after this many a function is no longer observed

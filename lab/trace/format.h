@@ -87,9 +87,14 @@ enum mpt_note_subject {
     mpt_note_freed_at =
         9,              /* where this stream frees from now on: a node mpt_offset_frees, whose caller is the context */
     mpt_note_name = 10, /* the next 8 bytes of the name of this stream's next phase; the first one is the lowest */
-    mpt_note_phase = 11 /* a phase of the process begins; value: bytes of its name, 0: it has none, and ends the last */
+    mpt_note_phase =
+        11, /* a phase of the process begins; value: bytes of its name, 0: it has none, and ends the last */
+    mpt_note_scanned = 12,  /* the heap was looked through at the process's end; value: live blocks */
+    mpt_note_unreached = 13 /* value: the address of one of these that no pointer reaches */
 };
 enum { mpt_phase_name_max = 255 }; /* bytes; of a longer name the rest is dropped */
+/* The stream of what was noted from outside the process: marks of phases, a scan. No thread of the program has this number. */
+enum { mpt_stream_outside = 0x7fffffff };
 /* The state of a scope: all its activations are in the trace, or the reason why not. */
 enum mpt_scope_state {
     mpt_scope_observed = 0,

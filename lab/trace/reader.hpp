@@ -77,6 +77,8 @@ struct process_record {
 struct stream_record {
     std::uint32_t thread;
     std::uint64_t events, first_tick, last_block_tick, cpu_ns;
+
+    [[nodiscard]] bool is_of_program() const { return thread != mpt_stream_outside; }
 };
 
 struct block_record {

@@ -25,6 +25,7 @@ _FLAGS = {
     "contexts": "--check-contexts",
     "system": "--with-system",
     "idle": "--idle",
+    "scan": "--scan",
 }
 
 
@@ -51,7 +52,10 @@ def record(request: RecordRequest) -> int:
 
 def control(request: ControlRequest) -> int:
     """Becomes the program that reaches the recorder, or raises a Failure."""
-    become("millpond-record", ["--control", str(request.process), request.word])
+    if (request.word == "mark") != (request.name is not None):
+        raise Failure(Status.USAGE, "mark takes the name of the phase that begins, and nothing else takes one")
+    words = [request.word] if request.name is None else [request.word, request.name]
+    become("millpond-record", ["--control", str(request.process), "--", *words])
 
 
 def _prove_fitting(request: RecordRequest) -> None:
@@ -67,7 +71,7 @@ def _prove_fitting(request: RecordRequest) -> None:
     of_events = {
         "--for": request.duration, "--max-trace": request.max_trace, "--scope": request.scope,
         "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
-        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle")},
+        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle", "scan")},
     }  # fmt: skip
     has_references = "references" in request.extras
     for name, value in (of_events if has_references else of_references).items():
