@@ -75,6 +75,8 @@ typedef struct mpt_slot_file {
     uint32_t images;    /* atomic; process images that have loaded the recorder */
     uint32_t stopped;   /* the turn of the last stretch that was ended by request */
     uint32_t stretches; /* the number in the name of the last trace */
+    uint64_t sample_bytes; /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
+    uint64_t sample_seed;  /* of the random numbers that choose; 0: another one in each process */
 } mpt_slot_file;
 
 typedef struct mpt_slot {
