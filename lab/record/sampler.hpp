@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // sampler: the backend of the malloc layer for a sampled recording: it chooses the blocks that the recorder hears of.
 //
-//   interpose_exports ─▶ sampler ─┬─ not chosen, or not followed ─▶ the program's own malloc: some ten instructions
+//   interpose_exports ─▶ sampler ─┬─ not chosen, or not followed ─▶ the program's own malloc: nine instructions
 //                                 └─ chosen (byte_countdown) or followed (followed_blocks) ─▶ recorder ─▶ trace
 //
 // A chosen block is followed until its free, so the trace has its whole life. A realloc ends the old block if that was
