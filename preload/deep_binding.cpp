@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "millpond/os/pages.hpp"
 #include "preload/real.hpp"
 #include "preload/spin_lock.hpp"
 
@@ -61,7 +62,7 @@ class symbol_table {
 
   private:
     static bool write(ElfW(Sym) & symbol, std::uintptr_t value) noexcept {
-        constexpr std::uintptr_t page_bytes = 4096;
+        const std::uintptr_t page_bytes = millpond::os::pages::size();
         const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(&symbol) & ~(page_bytes - 1);
         const std::uintptr_t past =
             (reinterpret_cast<std::uintptr_t>(&symbol + 1) + page_bytes - 1) & ~(page_bytes - 1);

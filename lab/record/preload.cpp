@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "lab/record/recorder.hpp"
+#include "lab/record/system.hpp"
 
 #ifdef MILLPOND_SAMPLES
 #include "lab/record/sampler.hpp"

@@ -35,6 +35,7 @@
 #include "lab/record/variable.hpp"
 #include "lab/trace/slot_reader.hpp"
 #include "lab/trace/trace_set.hpp"
+#include "millpond/os/pages.hpp"
 #include "preload/machine.hpp"
 
 namespace millpond::record {
@@ -43,8 +44,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 64;
-constexpr std::size_t page_bytes = 4096;
-static_assert(sizeof(mpt_slot_file) <= page_bytes, "recorders map one page of slot 0");
+static_assert(sizeof(mpt_slot_file) <= preload::machine::page_bytes_least, "recorders map one page of slot 0");
 
 process_end wait_for(pid_t child) {
     int status = 0;
@@ -103,12 +103,13 @@ std::uint64_t find_slots_max() {
     rlimit limit{};
     getrlimit(RLIMIT_FSIZE, &limit);
     constexpr std::uint64_t slots_max = std::uint64_t{1} << 24;
+    const std::size_t page_bytes = os::pages::size();
     return limit.rlim_cur < page_bytes ? 0 : std::min(slots_max, (limit.rlim_cur - page_bytes) / mpt_slot_bytes);
 }
 
 // Makes the file long enough for this many slots; it stays sparse. False if that is impossible.
 bool lengthen(int file, std::uint64_t slots) {
-    const auto bytes = static_cast<off_t>(slots * mpt_slot_bytes + page_bytes);
+    const auto bytes = static_cast<off_t>(slots * mpt_slot_bytes + os::pages::size());
     return fallocate(file, 0, bytes - 1, 1) == 0;
 }
 
@@ -160,7 +161,7 @@ class keeper {
   public:
     // Owns the descriptor.
     keeper(const std::string& partial, int file) : refusals_(partial), file_(file) {
-        void* const page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+        void* const page = mmap(nullptr, os::pages::size(), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
         if (page == MAP_FAILED) return;
         shared_ = static_cast<mpt_slot_file*>(page);
         // Signals go to the thread that relays them.
@@ -176,7 +177,7 @@ class keeper {
     ~keeper() {
         thread_ = {};
         if (shared_ != nullptr) refusals_.note(*shared_);
-        if (shared_ != nullptr) munmap(shared_, page_bytes);
+        if (shared_ != nullptr) munmap(shared_, os::pages::size());
         close(file_);
     }
     keeper(const keeper&) = delete;
@@ -266,12 +267,12 @@ int prepare(const record_options& options, const std::string& partial) {
         // If the file system allows it, the file gets its maximal length at once.
         shared.slots_ready = shared.slots_max;
         while (shared.slots_ready > 1 &&
-               ftruncate(file, static_cast<off_t>(shared.slots_ready * mpt_slot_bytes + page_bytes)) != 0)
+               ftruncate(file, static_cast<off_t>(shared.slots_ready * mpt_slot_bytes + os::pages::size())) != 0)
             shared.slots_ready /= 2;
         shared.slots_max = shared.slots_ready;
     }
     // The whole page, so that no later store into it can meet a full disk.
-    std::string page(page_bytes, '\0');
+    std::string page(os::pages::size(), '\0');
     memcpy(page.data(), &shared, sizeof shared);
     written = written && pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
     if (written) {
