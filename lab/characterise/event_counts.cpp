@@ -397,9 +397,8 @@ void event_counts::take_estimates(const sample_estimates& estimates) {
         for (std::size_t size = 0; size < s.sizes.size(); ++size)
             s.sizes[size] = static_cast<std::uint64_t>(from.sizes[size] + 0.5);
         s.lifetimes_ns = {};
-        from.lifetimes.for_each([&](std::uint64_t ns, double weight) {
-            s.lifetimes_ns.add(ns, static_cast<std::uint64_t>(weight + 0.5));
-        });
+        from.lifetimes.for_each(
+            [&](std::uint64_t ns, double weight) { s.lifetimes_ns.add(ns, static_cast<std::uint64_t>(weight + 0.5)); });
     }
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
         const estimated_context& from = estimates.contexts()[i];

@@ -101,8 +101,9 @@ void sample_estimates::begin(const trace::event& e) {
     context.live_objects.add(1, p);
     context.live_bytes.add(size, p);
     peaks_ += whole_.peak_bytes.value() > peak;
-    live_.begin(e.address, object{e.bytes, e.time_ticks, e.context, e.thread}, {e.time_ticks, e.thread},
-                [this](const object& o, std::uint64_t, trace::moment at, trace::ending how) { ended(o, at, how, false); });
+    live_.begin(
+        e.address, object{e.bytes, e.time_ticks, e.context, e.thread}, {e.time_ticks, e.thread},
+        [this](const object& o, std::uint64_t, trace::moment at, trace::ending how) { ended(o, at, how, false); });
 }
 
 void sample_estimates::end(const trace::event& e) {
@@ -128,9 +129,8 @@ void sample_estimates::ended(const object& o, trace::moment at, trace::ending ho
 }
 
 void sample_estimates::finish() {
-    live_.settle([this](const object& o, std::uint64_t, trace::moment at, trace::ending how) {
-        ended(o, at, how, false);
-    });
+    live_.settle(
+        [this](const object& o, std::uint64_t, trace::moment at, trace::ending how) { ended(o, at, how, false); });
     live_.for_each([this](std::uint64_t, const object& o) {
         const double p = sampling_probability(o.bytes, interval_);
         whole_.events.add(1, p);

@@ -53,8 +53,8 @@ void add_estimates(json& one, const characterisation& all, std::uint32_t subsyst
                                                      {"kind", "estimated"},
                                                      {"absolute", nullptr},
                                                      {"why_null", "the trace is a sample of the allocations"}});
-    for (const char* unknown : {"effective_sizes", "operation_seconds", "free_seconds", "W", "N",
-                                "first_empty_seconds", "empty_from_seconds"})
+    for (const char* unknown : {"effective_sizes", "operation_seconds", "free_seconds", "W", "N", "first_empty_seconds",
+                                "empty_from_seconds"})
         one[unknown] = nullptr;
     one["legality"] = json::array();
     one["diffusion"] = json::array();
@@ -82,8 +82,7 @@ void add_estimates(json& all, const characterisation& from) {
          "a peak is the highest estimate of live bytes: it tends to be too high, and its interval is that of the live "
          "bytes at that moment",
          "a subsystem that allocates less than " +
-             std::to_string(static_cast<std::uint64_t>(seldom * estimates->unseen_bytes())) +
-             " bytes may be missing",
+             std::to_string(static_cast<std::uint64_t>(seldom * estimates->unseen_bytes())) + " bytes may be missing",
          "phases, patterns, pages, legality and dimensions need every event: record without --sample"});
 }
 

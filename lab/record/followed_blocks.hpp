@@ -87,7 +87,8 @@ class followed_blocks {
     std::uintptr_t* set_in(unsigned number, std::uintptr_t address, bool may_map) noexcept {
         const unsigned sets_log2 = first_sets_log2 + growth_log2 * number;
         std::uintptr_t* first = number == 0 ? first_level_ : __atomic_load_n(&further_[number], __ATOMIC_ACQUIRE);
-        if (first == nullptr && may_map) first = map(number, std::size_t{set_size * sizeof(std::uintptr_t)} << sets_log2);
+        if (first == nullptr && may_map)
+            first = map(number, std::size_t{set_size * sizeof(std::uintptr_t)} << sets_log2);
         if (first == nullptr) return nullptr;
         const std::uint64_t mixed = (std::uint64_t{address} >> 4) * 0x9E3779B97F4A7C15u;
         return first + set_size * static_cast<std::size_t>(mixed >> (64 - sets_log2));
@@ -96,8 +97,8 @@ class followed_blocks {
     std::uintptr_t* map(unsigned number, std::size_t bytes) noexcept {
         auto* const fresh = preload::take_pages<std::uintptr_t>(bytes);
         std::uintptr_t* there = nullptr;
-        if (fresh == nullptr || __atomic_compare_exchange_n(&further_[number], &there, fresh, false, __ATOMIC_ACQ_REL,
-                                                            __ATOMIC_ACQUIRE))
+        if (fresh == nullptr ||
+            __atomic_compare_exchange_n(&further_[number], &there, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             return fresh;
         preload::give_pages(fresh, bytes);  // another thread was faster
         return there;

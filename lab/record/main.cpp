@@ -138,9 +138,10 @@ int main(int argc, char** argv) {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
         if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
             throw app.refusal("--idle does not go with --scope or --scopes");
-        if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || !options.scopes.empty() ||
-                                          !options.scopes_file.empty()))
-            throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+        if (options.sample_bytes != 0 &&
+            (options.samples_owners || options.places_frees || !options.scopes.empty() || !options.scopes_file.empty()))
+            throw app.refusal(
+                "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
         if (unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

@@ -131,7 +131,7 @@ class stream {
     }
 
     mpt_writer writer_{};
-    std::uint32_t stamps_ = 15;  // the first event has a time
+    std::uint32_t stamps_ = 15;   // the first event has a time
     std::uint32_t untimed_ = 15;  // a mask: of so many and one more, one has a time
     std::uint32_t until_timed_ = 1;
     std::uint32_t until_check_ = 1;

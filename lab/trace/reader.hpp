@@ -61,7 +61,7 @@ struct context_node {
 struct process_record {
     std::uint64_t pid = 0, parent_pid = 0, image = 0, first_tick = 0;
     std::uint64_t sample_bytes = 0;  // of a sampled trace: bytes for each one chosen; 0: every event is here
-    std::uint64_t recording = 0;  // the same in all traces of one recording; 0: unknown
+    std::uint64_t recording = 0;     // the same in all traces of one recording; 0: unknown
     std::string executable{}, build_id{}, malloc_provider{};
     std::vector<std::string> arguments{};
     std::uint64_t start_ticks = 0, start_ns = 0;  // clock pair

@@ -71,10 +71,10 @@ typedef struct mpt_slot_file {
     int64_t root_pid;
     uint64_t refusals; /* atomic; the first mpt_refusals_max are kept */
     mpt_refusal refused[mpt_refusals_max];
-    uint32_t turn;      /* atomic; odd (mpt_asleep): nothing is recorded now */
-    uint32_t images;    /* atomic; process images that have loaded the recorder */
-    uint32_t stopped;   /* the turn of the last stretch that was ended by request */
-    uint32_t stretches; /* the number in the name of the last trace */
+    uint32_t turn;         /* atomic; odd (mpt_asleep): nothing is recorded now */
+    uint32_t images;       /* atomic; process images that have loaded the recorder */
+    uint32_t stopped;      /* the turn of the last stretch that was ended by request */
+    uint32_t stretches;    /* the number in the name of the last trace */
     uint64_t sample_bytes; /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
     uint64_t sample_seed;  /* of the random numbers that choose; 0: another one in each process */
 } mpt_slot_file;

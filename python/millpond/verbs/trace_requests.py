@@ -72,8 +72,8 @@ class RecordRequest:
         "from=main, or instructions=FROM:TO (either may be empty).", is_repeated=True, is_expert=True,
     )  # fmt: skip
     sample: str | None = option(
-        "--sample", "BYTES", "Choose one byte in BYTES, such as 512KiB, and record only the blocks that hold one: at 10 "
-        "instructions a call; `trace show` estimates the rest. With references: BURST/PERIOD instructions.",
+        "--sample", "BYTES", "Choose one byte in BYTES, such as 512KiB, and record only the blocks that hold one, at "
+        "10 instructions a call; `trace show` estimates the rest. With references: BURST/PERIOD instructions.",
         is_expert=True,
     )  # fmt: skip
     simulate: tuple[str, ...] = option(
