@@ -121,6 +121,11 @@ int main(int argc, char** argv) {
             return octal ? std::string() : "expected permissions in octal, such as 640, not " + text;
         });
     add_extras(app, options);
+    size(app.option("--sample", options.sample_bytes,
+                    "choose one byte in N, and record only the allocations that hold one and their frees"));
+    app.option("--seed", options.sample_seed, "choose the same bytes in each recording (single-threaded programs)")
+        .value_name("SEED")
+        .positive();
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");
@@ -139,6 +144,10 @@ int main(int argc, char** argv) {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
         if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
             throw app.refusal("--idle does not go with --scope or --scopes");
+        if (options.sample_bytes != 0 &&
+            (options.samples_owners || options.places_frees || !options.scopes.empty() || !options.scopes_file.empty()))
+            throw app.refusal(
+                "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
         if (unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

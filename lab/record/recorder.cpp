@@ -201,6 +201,26 @@ void recorder::start() noexcept {
     start_process();
 }
 
+sample_request recorder::sampling() noexcept {
+    constexpr std::uint64_t never = std::uint64_t{1} << 62;
+    if (!preload::fork_mark::is_set()) start();
+    if (!preload::fork_mark::is_set()) return {};
+    const visit here;
+    if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on) return {never, 1};
+    const mpt_slot_file& shared = now_->out.shared();
+    return {shared.sample_bytes, shared.sample_seed};
+}
+
+bool recorder::may_map() noexcept {
+    const visit here;
+    return is_recording() && !now_->out.is_mapped_ahead();
+}
+
+void recorder::lose() noexcept {
+    const visit here;
+    if (is_recording()) now_->out.lose(mpt_lost_memory);
+}
+
 // Goes on to the present stretch, unless another thread has done so. Returns whether this process records there.
 bool recorder::follow_turn() noexcept {
     if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on || is_asleep(turn())) return false;
@@ -600,7 +620,7 @@ void* recorder::allocate_aligned(std::size_t alignment, std::size_t bytes, const
                              [=] { return preload::real::allocate_aligned(alignment, bytes); });
 }
 
-void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept {
+void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site, realloc_parts parts) noexcept {
     watch(site);
     const hold s(turn());
     if (!s) [[unlikely]]
@@ -608,8 +628,8 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
     const bool timed = s->time_this();
     const std::uint64_t before = timed ? ticks() : s->stamp();
     void* const p = preload::real::reallocate(old, bytes);
-    if (p != nullptr || bytes == 0) s->freed(mpt_realloc_free, old, before, 0);
-    if (p != nullptr) {
+    if (parts.ends && (p != nullptr || bytes == 0)) s->freed(mpt_realloc_free, old, before, 0);
+    if (p != nullptr && parts.begins) {
         const std::uint64_t after = timed ? ticks() : s->stamp();
         const std::uint64_t duration = !timed                                ? 0
                                        : after - before > image_.clock_ticks ? after - before - image_.clock_ticks
@@ -617,7 +637,7 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
         s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, duration);
         if (timed) s->timed(ticks() - after);
     } else {
-        s->failed();
+        if (p == nullptr) s->failed();
         if (timed) s->timed(0);
     }
     return p;

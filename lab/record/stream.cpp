@@ -40,6 +40,7 @@ void stream::dispose(stream* s) noexcept {
 stream::stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept
     : finder_(space), space_(space), out_(out), slot_(out.take_slot(is_needed)), random_(ticks() | 1), number_(number) {
     random_ ^= std::uint64_t{number} * 0x9E3779B97F4A7C15u;
+    if (out_.shared().sample_bytes != 0) untimed_ = 0;
     until_timed_ = random_up_to(2 * timed_interval - 1);
     until_check_ = random_up_to(2 * out_.shared().check_interval - 1);
     open_block();

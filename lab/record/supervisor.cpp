@@ -261,6 +261,8 @@ int prepare(const record_options& options, const std::string& partial) {
     shared.ahead_bytes = options.ahead_bytes;
     shared.mode = options.mode;
     shared.scans = options.scans ? 1 : 0;
+    shared.sample_bytes = options.sample_bytes;
+    shared.sample_seed = options.sample_seed;
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
@@ -305,7 +307,7 @@ process_end run(const record_options& options) {
     const int file = prepare(options, partial);
     measure::start_options start_options;
     start_options.dies_with_caller = options.dies_with_recorder;
-    std::string libraries = own_library("libmillpond-record.so");
+    std::string libraries = own_library(options.sample_bytes != 0 ? "libmillpond-sample.so" : "libmillpond-record.so");
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, partial}};
     if (options.samples_owners) start_options.environment.emplace_back(owners_variable, "1");

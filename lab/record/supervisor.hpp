@@ -14,7 +14,9 @@ struct record_options {
     std::string file;  // the root process's trace
     std::uint64_t bytes_max = 0;
     std::uint64_t ahead_bytes = 0;
-    unsigned mode = 0600;  // permissions of the traces
+    std::uint64_t sample_bytes = 0;  // choose one byte in so many, and follow its block only; 0: record every event
+    std::uint64_t sample_seed = 0;   // of the choice; 0: another one in each process
+    unsigned mode = 0600;            // permissions of the traces
     bool check_contexts = false;
     double seconds_max = 0;                       // after which the program is asked to stop; 0: never
     bool dies_with_recorder = false;              // the program is killed with us

@@ -16,6 +16,7 @@ from millpond.system.becoming import become
 from millpond.system.debug_files import use_debug_files
 from millpond.system.errors import Failure, Status
 from millpond.verbs.trace_requests import ControlRequest, RecordRequest
+from millpond.verbs.values import size
 
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 _SETTINGS = {"mode": "--mode", "ahead": "--ahead", "scope-entries": "--scope-entries", "access-bytes": "--bytes-max"}
@@ -64,7 +65,7 @@ def _prove_fitting(request: RecordRequest) -> None:
     if "idle" in request.extras and request.scope:
         raise Failure(Status.USAGE, "--with idle does not go with --scope: a call that begins asleep is not seen")
     of_references = {
-        "--window": request.window, "--sample": request.sample, "--simulate": request.simulate,
+        "--window": request.window, "--simulate": request.simulate,
         "--malloc": request.malloc, "--with system": "system" in request.extras,
         "--set access-bytes": "access-bytes" in names,
     }  # fmt: skip
@@ -74,10 +75,28 @@ def _prove_fitting(request: RecordRequest) -> None:
         **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle", "scan")},
     }  # fmt: skip
     has_references = "references" in request.extras
+    if not has_references:
+        _prove_sample(request)
     for name, value in (of_events if has_references else of_references).items():
         if value not in (None, (), False):
             hint = "does not go with --with references" if has_references else "needs --with references"
             raise Failure(Status.USAGE, f"{name} {hint}")
+
+
+def _prove_sample(request: RecordRequest) -> None:
+    """Failure (status 2) for a sample of heap events that is no number of bytes, or with what needs every event."""
+    if request.sample is None:
+        return
+    if "/" in request.sample:
+        raise Failure(Status.USAGE, "--sample BURST/PERIOD needs --with references; of heap events it takes BYTES")
+    try:
+        size(request.sample)
+    except ValueError as error:
+        raise Failure(Status.USAGE, f"--sample: {error}") from None
+    needing = [f"--with {one}" for one in ("owners", "frees") if one in request.extras]
+    needing += ["--scope"] if request.scope else []
+    if needing:
+        raise Failure(Status.USAGE, f"--sample does not go with {needing[0]}, which needs every event")
 
 
 def _words(request: RecordRequest) -> list[str]:

@@ -73,8 +73,9 @@ class RecordRequest:
         "from=main, or instructions=FROM:TO (either may be empty).", is_repeated=True, is_expert=True,
     )  # fmt: skip
     sample: str | None = option(
-        "--sample", "BURST/PERIOD", "Of references, capture bursts of BURST instructions, one in every PERIOD; heap "
-        "events are all captured.", is_expert=True,
+        "--sample", "BYTES", "Choose one byte in BYTES, such as 512KiB, and record only the blocks that hold one, at "
+        "10 instructions a call; `trace show` estimates the rest. With references: BURST/PERIOD instructions.",
+        is_expert=True,
     )  # fmt: skip
     simulate: tuple[str, ...] = option(
         "--simulate", "DESCRIPTION", "Count misses while the program runs, and write only counts and heap events. "
