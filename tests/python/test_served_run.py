@@ -22,7 +22,7 @@ from millpond.rounds.load import Load
 from millpond.rounds.recording import characterise, choose, record
 from millpond.rounds.served_run import LoadFailure
 from millpond.rounds.trial_rounds import Laboratory
-from millpond.system import native
+from millpond.system import process_tree
 from millpond.system.errors import Failure, Status
 from millpond.system.standard_input import StandardInput
 
@@ -55,7 +55,7 @@ def left_behind(lab: FakeLab) -> list[str]:
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (process / "cmdline").read_bytes()
-            if str(lab.work).encode() in words and native.process_facts(int(process.name)):
+            if str(lab.work).encode() in words and process_tree.process_facts(int(process.name)):
                 found.append(words.decode())
     return found
 

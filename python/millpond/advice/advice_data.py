@@ -22,6 +22,7 @@ from millpond.rounds.characterisation import (
     SubsystemReferences,
     TraceSummary,
 )
+from millpond.rounds.load import load_options
 from millpond.rounds.noise import Spread
 from millpond.rounds.recording import ProcessRow
 from millpond.rounds.replay_data import ErrorNote
@@ -391,7 +392,7 @@ class LoadOfServer(Record, frozen=True, kw_only=True):
     @property
     def options(self) -> list[str]:
         """Returns the options that ask for it."""
-        return ["--load", self.command, *([] if self.rate is None else ["--rate", self.rate])]
+        return load_options(self.command, self.rate)
 
 
 class Advice(Record, frozen=True, kw_only=True):

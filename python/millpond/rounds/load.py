@@ -47,7 +47,7 @@ class Load:
 
     def options(self) -> list[str]:
         """The options that ask for it. They are stored with a run: rounds under another load are different rounds."""
-        return ["--load", self.command, *(["--rate", self.rate] if self.rate is not None else [])]
+        return load_options(self.command, self.rate)
 
     @property
     def files(self) -> list[Path]:
@@ -82,6 +82,11 @@ class Load:
             if values:
                 found[metric] = sum(values) / len(values)
         return found
+
+
+def load_options(command: str, rate: str | None) -> list[str]:
+    """The options of a command line that ask for this load."""
+    return ["--load", command, *(["--rate", rate] if rate is not None else [])]
 
 
 def _number(text: str | None, rate: str) -> float:

@@ -25,7 +25,7 @@ from millpond.rounds.load import Load
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.rounds.served_run import LoadFailure, ServedRun
 from millpond.store.call_tree import CallTree
-from millpond.system import native
+from millpond.system import native, process_tree
 from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import report_phase
@@ -172,10 +172,10 @@ def record(
     interrupts = native.interrupts_passed_on() if load is None else nullcontext(list[int]())
     command = [*options, "--frees", "-o", str(file), "--", *argv]
     with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase, interrupts as passed_on:
-        started, cpu_before = time.monotonic(), native.children_cpu_seconds()
+        started, cpu_before = time.monotonic(), process_tree.children_cpu_seconds()
         served = None if load is None else _served(load, folder, cwd, bounds.seconds if bounds else None)
         finished = _run_recorder(command, served, descriptor, cwd)
-        seconds, cpu_seconds = time.monotonic() - started, native.children_cpu_seconds() - cpu_before
+        seconds, cpu_seconds = time.monotonic() - started, process_tree.children_cpu_seconds() - cpu_before
     traces = trace_set(file)
     if not traces:
         raise native.failure_of(RECORD, finished)
@@ -221,7 +221,7 @@ def trace_size_text(file: Path) -> str:
 def _read_text() -> str:
     """Returns the bytes that the programs which we started have read, `1.2 GB read`."""
     read = 0
-    for child in native.descendants_of(os.getpid()):
+    for child in process_tree.descendants_of(os.getpid()):
         with suppress(OSError):
             facts = dict(line.split(": ") for line in Path(f"/proc/{child}/io").read_text().splitlines())
             read = max(read, int(facts["rchar"]))

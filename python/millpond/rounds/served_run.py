@@ -24,7 +24,7 @@ from millpond.cells.metrics import MEAN_BYTES
 from millpond.rounds.load import Load, last_line_of
 from millpond.rounds.server_process import ServerProcess, watched
 from millpond.rounds.trial_data import RoundResult
-from millpond.system import native
+from millpond.system import native, process_tree
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
@@ -137,7 +137,7 @@ class ServedRun:
     def _run_load(self, server: ServerProcess) -> str | None:
         """Runs the load; returns what it printed, or None if the server ended meanwhile."""
         printed = self.output.with_suffix(".load")
-        used_before = native.children_cpu_seconds()
+        used_before = process_tree.children_cpu_seconds()
         with printed.open("wb") as out:
             load = subprocess.Popen(["/bin/sh", "-c", self._load.command], cwd=self._folder, env=user_environment(),
                                     stdin=subprocess.DEVNULL, stdout=out, stderr=out, process_group=0)  # fmt: skip
@@ -147,7 +147,7 @@ class ServedRun:
             with suppress(ProcessLookupError):
                 os.killpg(load.pid, signal.SIGKILL)
             load.wait()
-        self.load_cpu_seconds += native.children_cpu_seconds() - used_before
+        self.load_cpu_seconds += process_tree.children_cpu_seconds() - used_before
         if not is_served:
             return None
         text = printed.read_text(encoding="utf-8", errors="replace")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from millpond.system import native
+from millpond.system import process_tree
 
 _LISTENS_IN_TCP, _LISTENS_IN_UNIX = "0A", 0x10000  # the state of a socket, and its flag
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -40,7 +40,7 @@ class ServerProcess:
         due = [self.process]
         while due:
             process = due.pop()
-            if process not in found and (facts := native.process_facts(process)):
+            if process not in found and (facts := process_tree.process_facts(process)):
                 found[process] = facts[1]
                 due += _children_of(process)
         self._seen |= found
@@ -68,8 +68,8 @@ class ServerProcess:
                 _send(self.process, signal.SIGTERM)
                 was_enough = bool(ended(seconds))
         started = self.processes  # which also sees what was started meanwhile
-        native.kill_each(started | self._seen)
-        left = [process for process, since in self._seen.items() if native.process_facts(process)[1:] == (since,)]
+        process_tree.kill_each(started | self._seen)
+        left = [process for process, since in self._seen.items() if process_tree.process_facts(process)[1:] == (since,)]
         for process in left:  # a killed process runs on for a moment
             with watched([process]) as ended:
                 ended(seconds)

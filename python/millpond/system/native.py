@@ -10,7 +10,6 @@ of the repository.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
+from millpond.system import process_tree
 from millpond.system.any_bytes import system_form
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
@@ -231,12 +231,6 @@ def _stopped(child: subprocess.Popen[bytes], seconds: float | None) -> ProcessEn
     return ProcessEnd(stop(child), f"millpond: stopped after {seconds or 0:.0f} s without a result", timed_out=True)
 
 
-def children_cpu_seconds() -> float:
-    """The CPU time of all children of this process that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 @dataclass(frozen=True)
 class ProgramOutput:
     """The end of a program, and all that it printed. `timed_out`: we killed it, because it exceeded its time limit."""
@@ -274,50 +268,16 @@ def capture(
 
 def stop(child: subprocess.Popen[bytes]) -> int:
     """Ends a process and all that it has started so far: asks first, then kills."""
-    started = descendants_of(child.pid)
+    started = process_tree.descendants_of(child.pid)
     child.terminate()
     try:
         child.communicate(timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
-        started |= descendants_of(child.pid)
+        started |= process_tree.descendants_of(child.pid)
         child.kill()
         child.wait()
-    kill_each(started)
+    process_tree.kill_each(started)
     return child.returncode
-
-
-def kill_descendants() -> None:
-    """Kills every process that this one and its children have started."""
-    kill_each(descendants_of(os.getpid()))
-
-
-def kill_each(started: Mapping[int, int]) -> None:
-    """Kills the processes that are still the same by their start time."""
-    for process, since in started.items():
-        if process_facts(process)[1:] == (since,):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-
-
-def process_facts(process: int) -> tuple[int, ...]:
-    """The parent and the start time of a process; empty if it has ended."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ()
-    return () if fields[0] == "Z" else (int(fields[1]), int(fields[19]))
-
-
-def descendants_of(root: int) -> dict[int, int]:
-    """Every living process that this one and its children have started, with its start time."""
-    facts = {int(p.name): process_facts(int(p.name)) for p in Path("/proc").iterdir() if p.name.isdecimal()}
-    found: dict[int, int] = {}
-    parents = {root}
-    while parents:
-        children = {p: f[1] for p, f in facts.items() if f and f[0] in parents and p not in found}
-        found |= children
-        parents = set(children)
-    return found
 
 
 def failure_of(name: str, finished: ProcessEnd) -> Failure:
