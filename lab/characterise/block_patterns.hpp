@@ -57,8 +57,8 @@ class block_patterns {
     static constexpr unsigned temporary_limit_log2 = 4;
     static constexpr std::uint64_t temporary_events = std::uint64_t{1} << temporary_limit_log2;
 
-    // `contexts`: the number of nodes. `events`: the number of events with notes, except those from outside the process;
-    // it decides the length of a quarter.
+    // `contexts`: the number of nodes. `events`: the number of events with notes, except those from outside the
+    // process; it decides the length of a quarter.
     block_patterns(std::size_t contexts, std::uint64_t events)
         : row_of_(std::max<std::size_t>(contexts, 1)),
           events_(std::max<std::uint64_t>(events, 1)),

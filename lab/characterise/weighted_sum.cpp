@@ -7,8 +7,8 @@
 namespace millpond::characterise {
 namespace {
 
-// On each side; and its quantile of the normal distribution. Half of what a 95 % interval needs if its variance is known:
-// here the variance is an estimate, too, and with 0.025 some mixtures of sizes were covered in 94 % only.
+// On each side; and its quantile of the normal distribution. Half of what a 95 % interval needs if its variance is
+// known: here the variance is an estimate, too, and with 0.025 some mixtures of sizes were covered in 94 % only.
 constexpr double tail = 0.0125, normal_tail = 2.241402727604947;
 constexpr int terms_max = 2000;
 constexpr double enough = 1e-12, tiny = 1e-300;

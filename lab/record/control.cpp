@@ -3,17 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -99,20 +96,18 @@ control_reply refused(const program::failure& why) { return {why.status, "", std
 control_server::control_server(std::string file) : file_(std::move(file)) {
     run_ = make_private();
     listener_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    woken_ = eventfd(0, EFD_CLOEXEC);
     name_ = "starting-" + std::to_string(getpid());
     const sockaddr_un address = address_of(run_, name_);
     unlinkat(run_, name_.c_str(), 0);  // of a recorder with this number that was killed
-    if (listener_ < 0 || woken_ < 0 ||
-        bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 8) != 0)
+    if (listener_ < 0 || bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        listen(listener_, 8) != 0)
         throw program::failure(program::environment, std::string("no socket for a recording: ") + strerror(errno));
 }
 
 control_server::~control_server() {
     if (thread_.joinable()) {
         thread_.request_stop();
-        const std::uint64_t one = 1;
-        (void)!write(woken_, &one, sizeof one);
+        shutdown(listener_, SHUT_RDWR);  // a socket that listens wakes who waits in accept
         thread_.join();
     }
     try {
@@ -122,7 +117,6 @@ control_server::~control_server() {
     }
     unlinkat(run_, name_.c_str(), 0);
     close(listener_);
-    close(woken_);
     close(run_);
 }
 
@@ -141,8 +135,6 @@ void control_server::serve(pid_t root, mpt_slot_file& shared) {
 
 void control_server::serve_until(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-        std::array<pollfd, 2> waited = {{{listener_, POLLIN, 0}, {woken_, POLLIN, 0}}};
-        if (poll(waited.data(), waited.size(), -1) < 0 || waited[0].revents == 0) continue;
         const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
         if (client < 0) continue;
         serve_one(client);

@@ -50,14 +50,15 @@ class control_server {
     std::uint32_t turn_of_stretch() const;  // throws failure if it sleeps
 
     const std::string file_;
-    int run_ = -1, listener_ = -1, woken_ = -1;
+    int run_ = -1, listener_ = -1;
     std::string name_;  // of the socket, in RUN
     mpt_slot_file* shared_ = nullptr;
     std::optional<outside_marks> marks_;
     std::jthread thread_;
 };
 
-// Sends a request ("start", "stop", "snapshot" or "mark NAME") to the recording of that program. Throws failure if that is not recorded.
+// Sends a request ("start", "stop", "snapshot" or "mark NAME") to the recording of that program. Throws failure if that
+// is not recorded.
 control_reply ask(pid_t root, const std::string& request);
 
 }  // namespace millpond::record

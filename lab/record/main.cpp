@@ -81,6 +81,13 @@ void add_extras(program::command_line& app, millpond::record::record_options& op
              "freed");
 }
 
+void refuse_contradictions(const program::command_line& app, const millpond::record::record_options& options) {
+    const bool has_scopes = !options.scopes.empty() || !options.scopes_file.empty();
+    if (options.is_idle && has_scopes) throw app.refusal("--idle does not go with --scope or --scopes");
+    if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || has_scopes))
+        throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -142,12 +149,7 @@ int main(int argc, char** argv) {
     app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
     return program::guarded_main(app, argc, argv, [&]() -> int {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
-        if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
-            throw app.refusal("--idle does not go with --scope or --scopes");
-        if (options.sample_bytes != 0 &&
-            (options.samples_owners || options.places_frees || !options.scopes.empty() || !options.scopes_file.empty()))
-            throw app.refusal(
-                "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+        refuse_contradictions(app, options);
         if (unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

@@ -95,7 +95,8 @@ enum mpt_note_subject {
     mpt_note_unreached = 13 /* value: the address of one of these that no pointer reaches */
 };
 enum { mpt_phase_name_max = 255 }; /* bytes; of a longer name the rest is dropped */
-/* The stream of what was noted from outside the process: marks of phases, a scan. No thread of the program has this number. */
+/* The stream of what was noted from outside the process: marks of phases, a scan. No thread of the program has this
+   number. */
 enum { mpt_stream_outside = 0x7fffffff };
 /* The state of a scope: all its activations are in the trace, or the reason why not. */
 enum mpt_scope_state {

@@ -234,7 +234,7 @@ TEST_F(golden_parts, a_later_version_is_refused_with_both_versions_named) {
     std::string later = made.closed();
     mpt_block_header header;
     std::memcpy(&header, later.data(), sizeof header);
-    header.version = mpt_version + 1;
+    header.version = mpt_version_last + 1;
     header.checksum = mpt_checksum(header, later.data() + sizeof header);
     std::memcpy(later.data(), &header, sizeof header);
     write_file(copy, later);
@@ -243,8 +243,8 @@ TEST_F(golden_parts, a_later_version_is_refused_with_both_versions_named) {
         FAIL() << "read a trace of a later version";
     } catch (const trace::trace_error& error) {
         const std::string text = error.what();
-        EXPECT_NE(text.find("version " + std::to_string(mpt_version + 1)), std::string::npos) << text;
-        EXPECT_NE(text.find("up to " + std::to_string(mpt_version)), std::string::npos) << text;
+        EXPECT_NE(text.find("version " + std::to_string(mpt_version_last + 1)), std::string::npos) << text;
+        EXPECT_NE(text.find("up to " + std::to_string(mpt_version_last)), std::string::npos) << text;
     }
 }
 

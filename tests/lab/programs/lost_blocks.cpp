@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// lost_blocks: leaves blocks of known sizes at its end, some of them reachable in one way each. A test knows by the size
-// which ones a scan must find lost: a size is 5000 and a multiple of 16 that is listed there. "child" as an argument: a
-// forked child does it, too. "_exit": it ends without exit handlers.
+// lost_blocks: leaves blocks of known sizes at its end, some of them reachable in one way each. A test knows by the
+// size which ones a scan must find lost: a size is 5000 and a multiple of 16 that is listed there. "child" as an
+// argument: a forked child does it, too. "_exit": it ends without exit handlers.
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -20,32 +20,32 @@ void *in_bss, *parts[4];
 thread_local void* in_thread_variable;
 sem_t waits;
 
-// Opaque to the compiler, which must drop neither a block nor a pointer in it.
-[[gnu::noipa]] void* allocate(std::size_t bytes) { return malloc(bytes); }
+// The compiler must drop neither a block nor a pointer in it. The caller of malloc is the function that a test names.
+[[gnu::noipa]] void* opaque(void* block) { return block; }
 [[gnu::noipa]] void put(void* block, std::size_t word, void* value) { static_cast<void**>(block)[word] = value; }
 
 // No caller is told the address in a register that the caller keeps.
-[[gnu::noipa]] void keep(void** where, std::size_t bytes) { *where = allocate(bytes); }
+[[gnu::noipa]] void keep(void** where, std::size_t bytes) { *where = opaque(malloc(bytes)); }
 
-[[gnu::noipa]] void lose(std::size_t bytes) { (void)allocate(bytes); }
+[[gnu::noipa]] void lose(std::size_t bytes) { (void)opaque(malloc(bytes)); }
 
 [[gnu::noipa]] void make_chain() {
-    void *const first = allocate(5056), *const second = allocate(5072), *const third = allocate(5088);
+    void *const first = opaque(malloc(5056)), *const second = opaque(malloc(5072)), *const third = opaque(malloc(5088));
     put(first, 7, second);
     put(second, 600, third);
     put(parts, 0, first);
 }
 
 [[gnu::noipa]] void lose_cycle() {
-    void *const first = allocate(5120), *const second = allocate(5136);
+    void *const first = opaque(malloc(5120)), *const second = opaque(malloc(5136));
     put(first, 0, second);
     put(second, 0, first);
 }
 
 [[gnu::noipa]] void keep_parts() {
-    put(parts, 1, static_cast<char*>(allocate(5104)) + 100);
-    put(parts, 2, static_cast<char*>(allocate(5200)) + 5199);
-    put(parts, 3, static_cast<char*>(allocate(5264)) + 5264);
+    put(parts, 1, static_cast<char*>(opaque(malloc(5104))) + 100);
+    put(parts, 2, static_cast<char*>(opaque(malloc(5200))) + 5199);
+    put(parts, 3, static_cast<char*>(opaque(malloc(5264))) + 5264);
 }
 
 // A pointer in a page that cannot be read, one in a page of the program's own, and a stale one in a freed block.
@@ -53,11 +53,11 @@ sem_t waits;
     constexpr std::size_t page = 65536;
     for (const bool is_readable : {false, true}) {
         void* const made = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        put(made, 0, allocate(is_readable ? 5232 : 5216));
+        put(made, 0, opaque(malloc(is_readable ? 5232 : 5216)));
         if (!is_readable) mprotect(made, page, PROT_NONE);
     }
-    void* const freed = allocate(6000);
-    put(freed, 300, allocate(5248));
+    void* const freed = opaque(malloc(6000));
+    put(freed, 300, opaque(malloc(5248)));
     free(freed);
 }
 

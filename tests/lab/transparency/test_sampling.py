@@ -101,7 +101,7 @@ def test_a_sampled_recording_may_sleep(sleeper: Callable[..., Sleeper]) -> None:
 def test_what_needs_every_event_refuses_a_sampled_trace(tmp_path: Path) -> None:
     _, traces = sampled(Program("calls", ("{programs}/calls",)), tmp_path, ["--sample", "1000"])
     trace = str(traces[0])
-    for argv in (["millpond-characterise", "--sizes", trace], ["millpond-replay", "prepare", trace, "-o", "x"],
+    for argv in (["millpond-characterise", "--sizes", trace], ["millpond-replay", "--prepare", trace, "-o", "x"],
                  ["millpond-characterise", "--plan-out", str(tmp_path / "plans"), trace]):  # fmt: skip
         if not (BIN / argv[0]).exists():
             continue

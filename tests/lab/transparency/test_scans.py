@@ -70,7 +70,8 @@ def test_without_the_option_nothing_is_scanned(tmp_path: Path) -> None:
 
 def left(trace: Path) -> dict[str, object]:
     argv = [str(BIN / "millpond-characterise"), "--patterns", str(trace)]
-    return json.loads(subprocess.run(argv, capture_output=True, check=True).stdout)["left"]  # type: ignore[no-any-return]
+    done = subprocess.run(argv, capture_output=True, check=True)
+    return json.loads(done.stdout)["left"]  # type: ignore[no-any-return]
 
 
 def test_lost_bytes_are_counted_by_place(tmp_path: Path) -> None:
