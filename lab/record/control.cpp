@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -89,6 +90,27 @@ control_reply unpacked(const std::string& text) {
     return {text[0], text.substr(1, end - 1), text.substr(end + 1)};
 }
 
+// True if nobody listens and the program has ended. A recorder that was killed leaves such a socket.
+bool is_abandoned(int run, const std::string& name) {
+    pid_t program = 0;
+    const char* const end = name.data() + name.size();
+    if (std::from_chars(name.data(), end, program).ptr != end || kill(program, 0) == 0 || errno != ESRCH) return false;
+    const int client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const sockaddr_un address = address_of(run, name);
+    const bool refused =
+        connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
+    close(client);
+    return refused;
+}
+
+void remove_abandoned(int run) {
+    std::error_code failed;
+    const fs::directory_iterator end;
+    for (fs::directory_iterator at("/proc/self/fd/" + std::to_string(run), failed); !failed && at != end;
+         at.increment(failed))
+        if (const std::string name = at->path().filename(); is_abandoned(run, name)) unlinkat(run, name.c_str(), 0);
+}
+
 control_reply refused(const program::failure& why) { return {why.status, "", std::string(why.what()) + "\n"}; }
 
 }  // namespace
@@ -99,6 +121,7 @@ control_server::control_server(std::string file) : file_(std::move(file)) {
     name_ = "starting-" + std::to_string(getpid());
     const sockaddr_un address = address_of(run_, name_);
     unlinkat(run_, name_.c_str(), 0);  // of a recorder with this number that was killed
+    remove_abandoned(run_);
     if (listener_ < 0 || bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         listen(listener_, 8) != 0)
         throw program::failure(program::environment, std::string("no socket for a recording: ") + strerror(errno));

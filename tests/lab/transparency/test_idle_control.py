@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import socket
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from harness import LIMIT_SECONDS, RECORD
 from sleeping import LIMIT, Sleeper, counts, stopped_early
+
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def test_the_socket_is_private(sleeper: Callable[..., Sleeper]) -> None:
@@ -89,6 +92,35 @@ def test_a_socket_of_a_killed_recorder_is_stale(sleeper: Callable[..., Sleeper])
     one.tell("a 8")
     one.send("x 0")
     assert one.files() == ["t-1.mpt"]
+
+
+@pytest.fixture
+def adopts_orphans() -> Iterator[None]:
+    """Makes a program whose recorder was killed a child of ours, to be waited for."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def record_another(one: Sleeper) -> None:
+    argv = [str(RECORD), "-o", str(one.folder / "another.mpt"), "--", "true"]
+    subprocess.run(argv, check=True, env=one.environment, timeout=LIMIT_SECONDS)
+
+
+@pytest.mark.usefixtures("adopts_orphans")
+def test_an_abandoned_socket_goes_once_its_program_ended(sleeper: Callable[..., Sleeper]) -> None:
+    one = sleeper()
+    left = one.run / "millpond" / str(one.pid)
+    one.recorder.kill()
+    one.recorder.wait(LIMIT_SECONDS)
+    record_another(one)
+    assert left.exists()  # it lets `control` say what became of the recorder
+    one.send("x 0")
+    os.waitpid(one.pid, 0)
+    (left.parent / "notes").write_text("not a socket", "utf-8")
+    record_another(one)
+    assert [path.name for path in left.parent.iterdir()] == ["notes"]
 
 
 def test_finish_leaves_a_living_recording(sleeper: Callable[..., Sleeper]) -> None:
