@@ -9,17 +9,18 @@ from collections.abc import Mapping
 
 STDOUT = "-"
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def bytes_of(text: str) -> int:
-    """Parses `4096`, `64MB` or `1.5 GB`: decimal units, at least one byte. ValueError, with a message for the user,
-    for others.
+    """Parses `4096`, `64MB`, `1.5 GB` (decimal units) or `512KiB` (binary): at least one byte. ValueError, with a
+    message for the user, for others.
     """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)b?", text.strip().lower())
-    size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt]?)b?|([kmgt])ib)", text.strip().lower())
+    base, unit = (1024, found[3]) if found and found[3] else (1000, found[2] if found else "")
+    size = int(float(found[1]) * base ** _POWERS[unit]) if found else 0
     if size < 1:
-        raise ValueError(f"{text!r} is not a size; give bytes, or write 64MB or 2GB")
+        raise ValueError(f"{text!r} is not a size; give bytes, or write 64MB or 512KiB")
     return size
 
 
