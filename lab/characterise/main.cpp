@@ -21,6 +21,7 @@
 #include "lab/characterise/candidate_plans.hpp"
 #include "lab/characterise/characterisation.hpp"
 #include "lab/characterise/characterisation_json.hpp"
+#include "lab/characterise/sample_json.hpp"
 #include "lab/characterise/scope_list.hpp"
 #include "lab/characterise/size_series.hpp"
 #include "lab/plan/strict_json.hpp"
@@ -79,6 +80,7 @@ std::vector<char> on_the_way(const characterisation& all) {
 //           node 1 is the first; parent 0 is the outside. Subsystem -1 and zeros: this node itself allocated nothing.
 //           live_*: when the trace ended.
 //   peak_bytes   of each node: live at the peak of all live bytes
+//   intervals, unseen   of a sampled trace (sample_json.hpp)
 //
 // Only nodes that lead to an allocation are listed. O(nodes).
 json contexts_json(const characterisation& all) {
@@ -90,7 +92,7 @@ json contexts_json(const characterisation& all) {
         subsystems.push_back(all.subsystems().subsystems()[s].name);
     }
     const std::vector<char> wanted = on_the_way(all);
-    std::vector<std::uint32_t> number(wanted.size(), 0);
+    std::vector<std::uint32_t> number(wanted.size(), 0), listed;
     std::unordered_map<std::string, std::uint32_t> known;
     json functions = json::array(), nodes = json::array(), peak_bytes = json::array();
     const auto row = [&](std::uint32_t node, std::string name) {
@@ -102,17 +104,20 @@ json contexts_json(const characterisation& all) {
         nodes.push_back(json::array({parent, function->second, allocates ? position[counts[node].subsystem] : -1,
                                      counts[node].objects, counts[node].bytes, left.objects, left.bytes}));
         peak_bytes.push_back(counts[node].peak_bytes);
+        listed.push_back(node);
         number[node] = static_cast<std::uint32_t>(nodes.size());
     };
     for (std::uint32_t node = 1; node < wanted.size(); ++node) {
         if (wanted[node]) row(node, all.frame_name(node));
     }
     if (!counts.empty() && counts[0].objects > 0) row(0, "[unknown]");
-    return program::json_object({{"schema", "millpond.contexts/1"},
-                                 {"functions", functions},
-                                 {"subsystems", subsystems},
-                                 {"nodes", nodes},
-                                 {"peak_bytes", peak_bytes}});
+    json tree = program::json_object({{"schema", "millpond.contexts/1"},
+                                      {"functions", functions},
+                                      {"subsystems", subsystems},
+                                      {"nodes", nodes},
+                                      {"peak_bytes", peak_bytes}});
+    add_estimates(tree, all, listed);
+    return tree;
 }
 
 // Returns the strings of a JSON array.
@@ -181,12 +186,12 @@ void run(const options& chosen) {
     std::optional<window_request> window;
     if (!chosen.window.empty()) window = window_request::parse(chosen.window);
     characterisation found(chosen.traces.front(), groups, window, chosen.further);
-    const bool needs_all = window || !(chosen.scopes_to.empty() && chosen.plan_out.empty() && chosen.observed.empty() &&
-                                       chosen.contexts_to.empty());
+    const bool needs_all =
+        window || !(chosen.scopes_to.empty() && chosen.plan_out.empty() && chosen.observed.empty());
     if (found.estimates() != nullptr && needs_all)
         throw program::failure(program::input, chosen.traces.front() +
-                                                   " is a sample of the allocations; plans, scopes, windows and trees "
-                                                   "of contexts need every one: record without --sample");
+                                                   " is a sample of the allocations; plans, scopes and windows need "
+                                                   "every one: record without --sample");
     found.count_references(cache);
     require_whole(chosen.traces.front(), found, chosen.accepts_damaged);
     std::optional<characterisation> observed;

@@ -86,4 +86,20 @@ void add_estimates(json& all, const characterisation& from) {
          "phases, patterns, pages, legality and dimensions need every event: record without --sample"});
 }
 
+void add_estimates(json& tree, const characterisation& from, const std::vector<std::uint32_t>& nodes) {
+    const sample_estimates* const estimates = from.estimates();
+    if (estimates == nullptr) return;
+    const double objects = estimates->unseen_objects(), bytes = estimates->unseen_bytes();
+    json intervals = json::array();
+    for (const std::uint32_t node : nodes) {
+        const estimated_context& one = estimates->contexts()[node];
+        json ends = interval_json(one.bytes, bytes);
+        for (const json& end : interval_json(one.live_bytes, bytes)) ends.push_back(end);
+        intervals.push_back(std::move(ends));
+    }
+    const weighted_sum nothing;
+    tree["intervals"] = std::move(intervals);
+    tree["unseen"] = json::array({interval_json(nothing, objects)[1], interval_json(nothing, bytes)[1]});
+}
+
 }  // namespace millpond::characterise

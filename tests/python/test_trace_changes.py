@@ -21,13 +21,14 @@ from millpond.report.comparison.trace_changes import (
 )
 from millpond.report.figures.icicle_figure import difference
 from millpond.report.views.trace_change_view import ANSWER, MARKDOWN, PAGE, trace_change_section
-from millpond.rounds.characterisation import Characterisation, ProcessFacts, RecordedTrace, Subsystem
+from millpond.rounds.characterisation import Characterisation, ProcessFacts, RecordedTrace, SampledIntervals, Subsystem
 from millpond.statistics.conditions import parse
 from millpond.store.call_tree import CallTree, Node
 from millpond.system.errors import Failure
 
 Key = tuple[str, tuple[str, ...]]
-OPPOSITE: dict[State, State] = {"new": "gone", "gone": "new", "grown": "shrunk", "shrunk": "grown", "same": "same"}
+OPPOSITE: dict[State, State] = {"new": "gone", "gone": "new", "grown": "shrunk", "shrunk": "grown", "same": "same",
+                               "unclear": "unclear"}  # fmt: skip
 
 
 @dataclass
@@ -142,6 +143,63 @@ def test_conditions_are_breached_by_name(condition: str, breached: list[str]) ->
     assert Counter(one.sentence.partition(" is new")[0].partition(": ")[0] for one in found.breaches) == Counter(
         breached
     )
+
+
+def widened(trace: tuple[Characterisation, CallTree], by: float, unseen: int) -> tuple[Characterisation, CallTree]:
+    """The trace as if it were a sample: with intervals from 1 / (1 + by) to 1 + by of each figure and `unseen`."""
+    facts, tree = trace
+
+    def ends(value: int | None) -> tuple[int, int]:
+        return int((value or 0) / (1 + by)), int((value or 0) * (1 + by)) + unseen
+
+    def intervals(one: RecordedTrace | Subsystem) -> SampledIntervals:
+        return SampledIntervals(bytes=ends(one.bytes), end_live_bytes=ends(one.end_live_bytes))
+
+    return (
+        structs.replace(
+            facts,
+            trace=structs.replace(facts.trace, intervals=intervals(facts.trace), sample_bytes=4096),
+            subsystems=tuple(structs.replace(one, intervals=intervals(one)) for one in facts.subsystems),
+        ),
+        structs.replace(
+            tree, intervals=tuple((*ends(node[-3]), *ends(node[-1])) for node in tree.nodes), unseen=(unseen, unseen)
+        ),
+    )
+
+
+def test_exact_intervals_decide_as_counts_do(seed: int) -> None:
+    dice = random.Random(seed)
+    wanted = [parse("bytes > +5%"), parse("new context > 10B"), parse("bytes < -5B")]
+    for _ in range(100):
+        a, b = drawn(dice).trace(), drawn(dice).trace()
+        counted, sampled = compare_traces(a, b, wanted), compare_traces(widened(a, 0, 0), widened(b, 0, 0), wanted)
+        assert [one.state for one in counted.contexts] == [one.state for one in sampled.contexts]
+        assert counted.breaches == sampled.breaches
+
+
+@pytest.mark.parametrize("sampled_sides", [(True, True), (True, False), (False, True)])
+def test_what_a_sample_does_not_decide_is_unclear(seed: int, sampled_sides: tuple[bool, bool]) -> None:
+    dice = random.Random(seed)
+    wanted = [parse("bytes > 0B"), parse("new context > 0B"), parse("bytes < -0B"), parse("new subsystem > 0B")]
+    for _ in range(50):
+        a, b = (widened(drawn(dice).trace(), 1e6, 10**9) if one else drawn(dice).trace() for one in sampled_sides)
+        found = compare_traces(a, b, wanted)
+        assert {one.state for one in (*found.subsystems, *found.contexts)} <= {"unclear"}
+        assert not found.breaches
+        assert trace_change_section(found, PAGE).title == "No change stands out from the samples"
+
+
+def test_a_change_beyond_its_interval_is_told() -> None:
+    """h allocates 2000 B, surely more than 1000 B; g no longer 1000 B; 100 B and 150 B are not told apart."""
+    a, b = widened(A.trace(), 0.5, 400), widened(B.trace(), 0.5, 400)
+    found = compare_traces(a, b, [parse("new context > 400B"), parse("bytes > +1kB"), parse("new context > 2kB")])
+    assert {"/".join(one.stack[1:]): one.state for one in found.contexts} == {
+        "h": "new", "g": "gone", "f": "unclear", "k/f": "unclear",
+    }  # fmt: skip
+    assert [one.condition for one in found.breaches] == ["new context > 400B", "bytes > +1kB"]
+    assert found.breaches[1].sentence.startswith("z: bytes 0 B → 2.00 kB")
+    text = markdown.render_section(trace_change_section(found, MARKDOWN))
+    assert "A is a sample, one byte in 4096" in text and "more" in text
 
 
 def test_a_new_leak_is_a_change() -> None:

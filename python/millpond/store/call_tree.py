@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from msgspec import field
 
-from millpond.system.records import Record
+from millpond.system.records import NULL, Record
 
 SCHEMA = "millpond.contexts/1"
 COUNTS = ("objects", "bytes", "live_objects", "live_bytes")
@@ -25,7 +25,9 @@ Node = tuple[int, int, int, int, int, int, int]
 class CallTree(Record, frozen=True):
     """The call contexts of a run with their allocations; node i + 1 is `nodes[i]`.
 
-    `peak_bytes`: the bytes of each node itself that are live at the peak of the program; empty in older files.
+    `peak_bytes`: the bytes of each node itself that are live at the peak of the program; empty in older files. Of a
+    sampled trace, counts are estimates: `intervals` has 95 % intervals of each node itself, of its bytes and of those
+    live at the end; `unseen` the upper ends of allocations and bytes for a context of which the sample has nothing.
     """
 
     schema: str = field(default_factory=lambda: SCHEMA)
@@ -33,6 +35,8 @@ class CallTree(Record, frozen=True):
     subsystems: tuple[str, ...] = field(default_factory=tuple)
     nodes: tuple[Node, ...] = field(default_factory=tuple)
     peak_bytes: tuple[int, ...] = ()
+    intervals: tuple[tuple[int, int, int, int], ...] = ()
+    unseen: tuple[int, int] | None = field(default_factory=NULL)
 
     def allocating(self) -> Iterator[int]:
         """The nodes, by number from 1, that allocated something themselves."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -108,6 +109,43 @@ def test_what_needs_every_event_refuses_a_sampled_trace(tmp_path: Path) -> None:
         done = subprocess.run([BIN / argv[0], *argv[1:]], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode in (2, 3), argv
         assert "record without --sample" in done.stderr, (argv, done.stderr)
+
+
+def test_contexts_of_a_sample_have_intervals(tmp_path: Path) -> None:
+    """Of the bytes of whole contexts, by the names of their functions, the intervals of 10 samples hold 95 %."""
+    program = Program("calls", ("{programs}/calls",))
+    (tmp_path / "whole").mkdir()
+    whole, _ = contexts_of(sampled(program, tmp_path / "whole", [])[1][0])
+    held = pairs = 0
+    for seed in range(1, 11):
+        place = tmp_path / str(seed)
+        place.mkdir()
+        trace = sampled(program, place, ["--sample", "3000", "--seed", str(seed)])[1][0]
+        found, unseen = contexts_of(trace)
+        assert set(found) <= set(whole) and unseen > 3000
+        for context, true in whole.items():
+            if len(true) == 1:  # no two contexts have these names
+                [(value, low, high)] = found.get(context, [(0, 0, unseen)])
+                assert low <= value <= high
+                held += low <= true[0][0] <= high
+                pairs += 1
+    assert held >= 0.95 * pairs > 0
+
+
+def contexts_of(trace: Path) -> tuple[dict[tuple[str, ...], list[tuple[int, int, int]]], int]:
+    """The bytes of contexts with the ends of their intervals, by their functions; and what an unseen one may have."""
+    to, out = trace.with_suffix(".tree"), trace.with_suffix(".json")
+    argv = [BIN / "millpond-characterise", "--json", out, "--contexts", to, trace]
+    subprocess.run(argv, check=True)
+    tree = json.loads(to.read_text("utf-8"))
+    stacks: list[tuple[str, ...]] = [()]
+    found: dict[tuple[str, ...], list[tuple[int, int, int]]] = {}
+    for i, (parent, function, _, objects, size, *_) in enumerate(tree["nodes"]):
+        stacks.append((*stacks[parent], tree["functions"][function]))
+        if objects:
+            low, high = tree["intervals"][i][:2] if "intervals" in tree else (size, size)
+            found.setdefault(stacks[-1], []).append((size, low, high))
+    return found, tree.get("unseen", (0, 0))[1]
 
 
 def test_options_that_need_every_event_are_refused(tmp_path: Path) -> None:

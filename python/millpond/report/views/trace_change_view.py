@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from millpond.report.comparison.trace_changes import Amounts, ContextChange, SubsystemChange, TraceComparison
+from millpond.report.comparison.trace_changes import (
+    Amounts,
+    ContextChange,
+    SubsystemChange,
+    TraceComparison,
+    change_interval,
+)
 from millpond.report.figures.icicle_figure import difference
 from millpond.report.views.model import Bullets, Part, ReportSection, Row, TableCell, name, section, several, table
 from millpond.report.views.short_text import short_path
-from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text
+from millpond.system.wording import bytes_text, count_text, percent_text, plural, seconds_text, within_text
 
 _PATH_WIDTH = 40
 _FRAMES = 4  # of a context in a table, the innermost first
@@ -36,22 +42,23 @@ MARKDOWN = TraceChangeDetail(20, 20)
 
 def trace_change_section(found: TraceComparison, detail: TraceChangeDetail) -> ReportSection:
     """Returns the comparison at this level of detail."""
-    subsystems = [one for one in found.subsystems if one.a != one.b]
-    contexts = [one for one in found.contexts if one.state != "same"]
+    subsystems = [one for one in found.subsystems if one.a != one.b and one.state != "unclear"]
+    contexts = [one for one in found.contexts if one.state not in ("same", "unclear")]
     parts: list[Part | None] = [
         Bullets(tuple(f"breached {one.condition!r}: {one.sentence}" for one in found.breaches)),
         Bullets(found.notes),
         _whole(found),
         _subsystems(subsystems, detail),
         _contexts(contexts, detail),
-        difference(found.contexts) if detail.is_wide else None,
+        difference([one for one in found.contexts if one.state != "unclear"]) if detail.is_wide else None,
     ]
     return section(_headline(found, subsystems, contexts), parts) or ReportSection("nothing changed", ())
 
 
 def _headline(found: TraceComparison, subsystems: Sequence[object], contexts: Sequence[ContextChange]) -> str:
     if not subsystems and not contexts:
-        return "Both traces allocate the same"
+        is_sampled = found.a.sample_bytes or found.b.sample_bytes
+        return "No change stands out from the samples" if is_sampled else "Both traces allocate the same"
     a, b = (side.whole.bytes for side in (found.a, found.b))
     by = f"{percent_text(b / a)} bytes allocated" if a else f"{bytes_text(b)} allocated"
     kinds = [(state, sum(one.state == state for one in contexts)) for state in ("new", "gone", "grown", "shrunk")]
@@ -62,7 +69,7 @@ def _headline(found: TraceComparison, subsystems: Sequence[object], contexts: Se
 def _whole(found: TraceComparison) -> Part:
     a, b = found.a, found.b
     rows: list[Row] = [
-        (what, *_values(getattr(a.whole, field), getattr(b.whole, field), text))
+        (what, *_values(getattr(a.whole, field), getattr(b.whole, field), text, _interval(a.whole, b.whole, field)))
         for what, field, text in (
             ("allocated", "bytes", bytes_text), ("allocations", "allocations", count_text),
             ("live at the peak", "peak_live_bytes", bytes_text), ("live at the end", "end_live_bytes", bytes_text),
@@ -72,11 +79,19 @@ def _whole(found: TraceComparison) -> Part:
     return table(("whole program", ">A", ">B", ">change"), rows, caption=caption)
 
 
-def _values(a: float | None, b: float | None, text: Callable[[float | None], str]) -> tuple[TableCell, ...]:
-    """The cells of a value in A and in B, and of its change."""
+def _interval(a: Amounts, b: Amounts, amount: str) -> tuple[float, float] | None:
+    return change_interval(amount, a, b) if a.intervals or b.intervals else None
+
+
+def _values(
+    a: float | None, b: float | None, text: Callable[[float | None], str], more: tuple[float, float] | None
+) -> tuple[TableCell, ...]:
+    """The cells of a value in A and in B, and of its change with the interval of the difference."""
     change = "–" if a is None or b is None or not a else "same" if a == b else percent_text(b / a)
-    tone = "" if a == b or not a or b is None else "worse" if b > a else "better"
-    return TableCell(text(a), value=a), TableCell(text(b), value=b), TableCell(change, tone=tone)
+    is_clear = more is None or not more[0] <= 0 <= more[1]
+    tone = "" if a == b or not a or b is None or not is_clear else "worse" if b > a else "better"
+    note = f"{within_text(more, text)} more" if more else ""
+    return TableCell(text(a), value=a), TableCell(text(b), value=b), TableCell(change, note=note, tone=tone)
 
 
 def _subsystems(changed: Sequence[SubsystemChange], detail: TraceChangeDetail) -> Part:
@@ -96,7 +111,7 @@ def _cells(one: SubsystemChange, detail: TraceChangeDetail) -> tuple[TableCell |
     a, b = one.a, one.b
     wide = (_both(one, "p50_lifetime_seconds", seconds_text), _both(one, "churn", _times)) if detail.is_wide else ()
     return (
-        *_values(a.bytes if a else None, b.bytes if b else None, bytes_text),
+        *_values(a.bytes if a else None, b.bytes if b else None, bytes_text, one.more_bytes_interval),
         _both(one, "peak_live_bytes", bytes_text), _both(one, "end_live_bytes", bytes_text), *wide,
     )  # fmt: skip
 
@@ -116,7 +131,7 @@ def _contexts(changed: Sequence[ContextChange], detail: TraceChangeDetail) -> Pa
         return None
     rows = [
         (_stack(one), one.state, *_values(
-            one.a.bytes if one.a else None, one.b.bytes if one.b else None, bytes_text
+            one.a.bytes if one.a else None, one.b.bytes if one.b else None, bytes_text, one.more_bytes_interval
         ), _both(one, "end_live_bytes", bytes_text))
         for one in changed[: detail.contexts]
     ]  # fmt: skip
