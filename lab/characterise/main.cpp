@@ -186,8 +186,7 @@ void run(const options& chosen) {
     std::optional<window_request> window;
     if (!chosen.window.empty()) window = window_request::parse(chosen.window);
     characterisation found(chosen.traces.front(), groups, window, chosen.further);
-    const bool needs_all =
-        window || !(chosen.scopes_to.empty() && chosen.plan_out.empty() && chosen.observed.empty());
+    const bool needs_all = window || !(chosen.scopes_to.empty() && chosen.plan_out.empty() && chosen.observed.empty());
     if (found.estimates() != nullptr && needs_all)
         throw program::failure(program::input, chosen.traces.front() +
                                                    " is a sample of the allocations; plans, scopes and windows need "

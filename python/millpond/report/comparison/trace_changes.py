@@ -192,7 +192,7 @@ def _side(found: Characterisation) -> TraceSide:
 
 
 def _nothing(tree: CallTree) -> Amounts:
-    """What is known of something that a trace has no event of."""
+    """The amounts, with their intervals, of something that a trace has no event of."""
     zero = Amounts(allocations=0, bytes=0, end_live_bytes=0, end_live_objects=0, peak_live_bytes=0, events=0)
     if tree.unseen is None:
         return zero
