@@ -14,8 +14,8 @@ namespace millpond::characterise {
 void add_estimates(json& one, const characterisation& all, std::uint32_t subsystem);
 // To the JSON of the whole: the same, and notes.
 void add_estimates(json& all, const characterisation& from);
-// To the tree of contexts: "intervals" of `nodes`, [bytes, bytes, live_bytes, live_bytes] from low to high for each, and
-// "unseen": the upper ends [allocations, bytes] for what the sample has nothing of.
+// To the tree of contexts: "intervals" of `nodes`, [bytes, bytes, live_bytes, live_bytes] from low to high for each,
+// and "unseen": the upper ends [allocations, bytes] for what the sample has nothing of.
 void add_estimates(json& tree, const characterisation& from, const std::vector<std::uint32_t>& nodes);
 
 }  // namespace millpond::characterise

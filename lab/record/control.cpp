@@ -90,7 +90,7 @@ control_reply unpacked(const std::string& text) {
     return {text[0], text.substr(1, end - 1), text.substr(end + 1)};
 }
 
-// True if nobody listens and the program has ended. A recorder that was killed leaves such a socket.
+// True if no recorder listens and the program has ended. A recorder that was killed leaves such a socket.
 bool is_abandoned(int run, const std::string& name) {
     pid_t program = 0;
     const char* const end = name.data() + name.size();
