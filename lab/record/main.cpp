@@ -10,6 +10,7 @@
 #include "lab/measure/conductor.hpp"
 #include "lab/measure/end_as.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/record/attached_run.hpp"
 #include "lab/record/control.hpp"
 #include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
@@ -46,6 +47,17 @@ int record(const millpond::record::record_options& options) {
     if (const int status = report(millpond::record::finish(options.file, end)); status != 0) return status;
     if (end.stopped_by == 0) note_limit(end.signal);
     return millpond::measure::end_as(end.exit_status, end.signal);
+}
+
+// Records a program that runs already.
+int record_attached(const millpond::record::record_options& options) {
+#ifdef MILLPOND_WITH_ATTACH
+    millpond::record::run_attached(options);
+    return report(millpond::record::finish(options.file, std::nullopt));
+#else
+    throw program::failure(program::environment, "cannot attach to process " + std::to_string(options.attached_pid) +
+                                                     ": this build has no libdw, or is not for x86-64");
+#endif
 }
 
 // Asks the recording of that program; returns the exit status.
@@ -121,6 +133,10 @@ int main(int argc, char** argv) {
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");
+    std::uint32_t attached = 0;
+    app.option("--attach", attached, "record this process, which runs already, until --for or Ctrl-C")
+        .value_name("PID")
+        .positive();
     app.option("--control", controlled, "ask the recording of this program: start, stop or snapshot")
         .value_name("PID")
         .positive()
@@ -133,9 +149,15 @@ int main(int argc, char** argv) {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
         if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
             throw app.refusal("--idle does not go with --scope or --scopes");
-        if (unfinished.empty() && (options.file.empty() || options.command.empty()))
+        options.attached_pid = static_cast<pid_t>(attached);
+        if (attached != 0 && (options.is_idle || options.samples_owners || options.ahead_bytes != 0 ||
+                              !options.scopes.empty() || !options.scopes_file.empty() || !options.command.empty()))
+            throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
+        if (attached != 0 && options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
+        if (attached == 0 && unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+        if (attached != 0) return record_attached(options);
         return unfinished.empty() ? record(options) : report(finish(unfinished, std::nullopt));
     });
 }

@@ -75,6 +75,7 @@ typedef struct mpt_slot_file {
     uint32_t images;    /* atomic; process images that have loaded the recorder */
     uint32_t stopped;   /* the turn of the last stretch that was ended by request */
     uint32_t stretches; /* the number in the name of the last trace */
+    uint32_t attached;  /* 1: of a program that ran already; its one stretch is FILE itself */
 } mpt_slot_file;
 
 typedef struct mpt_slot {
