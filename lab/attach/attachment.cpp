@@ -19,6 +19,7 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
+constexpr char record_library[] = "libmillpond-record.so";
 constexpr auto patience = std::chrono::seconds(5);
 constexpr unsigned unsafe_places =
     thread_places::loader | thread_places::allocator | thread_places::process | thread_places::recorder;
@@ -44,6 +45,17 @@ void let_it_run() {
 
 attachment::attachment(pid_t pid, std::string library) : process_(pid), library_(std::move(library)) {
     process_.refuse_unfit(library_);
+    std::vector<symbols::raw_symbol> functions;
+    symbols::elf_file(library_).append_functions(functions);
+    for (const symbols::raw_symbol& function : functions) {
+        if (function.name == "millpond_attach_join") offsets_.join = function.address;
+        if (function.name == "millpond_attach_enable") offsets_.enable = function.address;
+        if (function.name == "millpond_attach_disable") offsets_.disable = function.address;
+        if (function.name == "millpond_attach_leave") offsets_.leave = function.address;
+    }
+    const auto loaded = process_.find_module(record_library);
+    if (loaded && !process_.is_same_file(*loaded, library_))
+        refuse("the program has loaded the recorder of another Millpond; start it again, or attach with that one");
 }
 
 void attachment::note_stop(steady::time_point since) {
@@ -91,19 +103,10 @@ bool attachment::with_all_stopped(const thread_places& places, unsigned avoided,
 }
 
 attachment::entries attachment::find_entries() const {
-    const auto module = process_.find_module("libmillpond-record.so");
-    entries found;
-    if (!module) return found;
-    std::vector<symbols::raw_symbol> functions;
-    symbols::elf_file(process_.outside(module->path)).append_functions(functions);
-    for (const symbols::raw_symbol& function : functions) {
-        const std::uint64_t address = module->first + function.address;
-        if (function.name == "millpond_attach_join") found.join = address;
-        if (function.name == "millpond_attach_enable") found.enable = address;
-        if (function.name == "millpond_attach_disable") found.disable = address;
-        if (function.name == "millpond_attach_leave") found.leave = address;
-    }
-    return found;
+    const auto module = process_.find_module(record_library);
+    if (!module) return {};
+    return {module->first + offsets_.join, module->first + offsets_.enable, module->first + offsets_.disable,
+            module->first + offsets_.leave};
 }
 
 // Returns dlopen's handle, and 0 with the reason thrown.
@@ -114,7 +117,7 @@ std::uint64_t attachment::load(remote_call& in, const thread_places& places) {
 }
 
 void attachment::begin(const std::string& partial, bool places_frees) {
-    if (process_.find_module("libmillpond-record.so")) {
+    if (process_.find_module(record_library)) {
         end();  // where a tracer was killed, or in a child of a program that was attached to
         if (!release()) refuse("the program is recorded already; end that recording first");
     }
@@ -124,7 +127,7 @@ void attachment::begin(const std::string& partial, bool places_frees) {
     const bool found = with_safe_thread(places, [&](remote_call& in) {
         load(in, places);
         const entries in_library = find_entries();
-        if (in_library.leave == 0) refuse("the program has loaded a recorder of another version; start it again");
+        if (in_library.join == 0) refuse("the program has not loaded the recorder, though it said so; report this");
         const auto joined = static_cast<int>(in.call(in_library.join, {in.place(partial), places_frees ? 1u : 0u}));
         if (joined != 0) refuse_join(joined);
         is_enabled = with_all_stopped(places, thread_places::loader, in.thread(),

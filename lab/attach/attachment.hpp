@@ -52,6 +52,7 @@ class attachment {
     using action = std::function<bool(remote_call&)>;
 
     std::uint64_t load(remote_call& in, const thread_places& places);
+    // Returns the places of the recorder's functions in the process; all 0 if it has not loaded the recorder.
     entries find_entries() const;
     bool with_safe_thread(const thread_places& places, const action& act);
     bool with_all_stopped(const thread_places& places, unsigned avoided, pid_t stopped, const std::function<void()>& act);
@@ -59,6 +60,7 @@ class attachment {
 
     const target_process process_;
     const std::string library_;
+    entries offsets_;  // in the library's file
     std::chrono::microseconds longest_stop_{0};
 };
 

@@ -106,7 +106,7 @@ bool target_process::has_signal(const std::string& mask, int number) const {
 bool target_process::has_pending(pid_t thread) const {
     const std::string place = folder() + "/task/" + std::to_string(thread);
     const auto mask = [&](const char* name) { return std::strtoull(status_in(place, name).c_str(), nullptr, 16); };
-    return ((mask("SigPnd") | mask("ShdPnd")) & ~mask("SigBlk") & ~mask("SigIgn")) != 0;
+    return ((mask("SigPnd") | mask("ShdPnd")) & ~mask("SigBlk") & mask("SigCgt")) != 0;
 }
 
 bool target_process::has_thread_ended(pid_t thread) const {
@@ -153,6 +153,13 @@ std::optional<mapped_file> target_process::find_module(const std::string& name_b
 std::string target_process::executable() const {
     std::error_code unreadable;
     return fs::read_symlink(folder() + "/exe", unreadable);
+}
+
+// Some file systems show another device in maps than stat does.
+bool target_process::is_same_file(const mapped_file& module, const std::string& path) const {
+    struct stat here{};
+    return stat(path.c_str(), &here) == 0 && here.st_ino == module.inode &&
+           (here.st_dev == module.device || module.path == path);
 }
 
 void target_process::require_same_file(const std::string& path) const {

@@ -44,6 +44,8 @@ class target_process {
     std::vector<mapped_file> modules() const;
     // The first mapped file whose name (without folders) begins so.
     std::optional<mapped_file> find_module(const std::string& name_begin) const;
+    // Returns whether a module is the file that has this path here.
+    bool is_same_file(const mapped_file& module, const std::string& path) const;
     std::string executable() const;
     // Returns the path by which this process reaches a file of the other one.
     std::string outside(const std::string& path) const { return folder() + "/root" + path; }
@@ -51,7 +53,7 @@ class target_process {
     std::string status(const std::string& name) const { return status_in(folder(), name); }
     // Returns whether a mask of /proc/PID/status (SigIgn) holds that signal.
     bool has_signal(const std::string& mask, int number) const;
-    // Returns whether a signal waits for that thread that it has not blocked.
+    // Returns whether a signal waits for that thread that it will handle.
     bool has_pending(pid_t thread) const;
 
   private:

@@ -81,6 +81,15 @@ thread_places::thread_places(const target_process& of) : root_(of.outside("")) {
             return int{DWARF_CB_OK};
         },
         &root_, 0);
+    // Reads the modules now, and not when a thread is stopped.
+    dwfl_getmodules(
+        session_.get(),
+        [](Dwfl_Module* module, void**, const char*, Dwarf_Addr, void*) {
+            Dwarf_Addr bias = 0;
+            (void)dwfl_module_eh_cfi(module, &bias);
+            return int{DWARF_CB_OK};
+        },
+        nullptr, 0);
     if (dwfl_linux_proc_attach(session_.get(), of.pid(), true) != 0)
         throw program::failure(program::environment, "the program's threads cannot be read");
 }
