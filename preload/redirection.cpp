@@ -200,6 +200,30 @@ std::uint64_t for_each_module(const Action& action) noexcept {
     return changed;
 }
 
+// The first definition in the order of loading, which is that of the program's own look-ups. dlsym would return an
+// executable's stub for a function whose address it takes.
+std::uintptr_t definition_of(const char* name) noexcept {
+    const link_map* const ours = own_module();
+    for (const link_map* each = _r_debug.r_map; each != nullptr; each = each->l_next) {
+        if (each == ours || each->l_ld == nullptr || each->l_addr == _r_debug.r_ldbase) continue;
+        if (void* const found = symbol_table(*each).find(name)) return reinterpret_cast<std::uintptr_t>(found);
+    }
+    return 0;
+}
+
+redirection::result fill_table() noexcept {
+    const link_map* const own = own_module();
+    if (own == nullptr) return redirection::no_malloc;
+    const symbol_table ours(*own);
+    for (redirected_function& each : functions) each.original = definition_of(each.name);
+    const link_map* const of_malloc = module_of(reinterpret_cast<const void*>(functions[0].original));
+    if (of_malloc == nullptr) return redirection::no_malloc;
+    if (of_malloc == _r_debug.r_map) return redirection::own_malloc;  // the first is the executable
+    for (redirected_function& each : functions)
+        each.ours = is_replaced(each, of_malloc) ? reinterpret_cast<std::uintptr_t>(ours.find(each.name)) : 0;
+    return redirection::ready;
+}
+
 // Makes look-ups find ours, or the originals again.
 void move_symbols(bool to_us) noexcept {
     for (const redirected_function& each : functions) {
@@ -213,19 +237,16 @@ void move_symbols(bool to_us) noexcept {
 }  // namespace
 
 redirection::result redirection::look_up() noexcept {
-    if (ready_) return ready;
-    const link_map* const own = own_module();
-    if (own == nullptr) return no_malloc;
-    const symbol_table ours(*own);
-    for (redirected_function& each : functions)
-        each.original = reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, each.name));
-    const link_map* const of_malloc = module_of(reinterpret_cast<const void*>(functions[0].original));
-    if (of_malloc == nullptr) return no_malloc;
-    if (of_malloc == _r_debug.r_map) return own_malloc;  // the executable is first; its own calls pass no slot
-    for (redirected_function& each : functions)
-        if (is_replaced(each, of_malloc)) each.ours = reinterpret_cast<std::uintptr_t>(ours.find(each.name));
-    ready_ = true;
-    return ready;
+    result found = no_malloc;
+    // Within the callback no module is unloaded.
+    dl_iterate_phdr(
+        [](dl_phdr_info*, std::size_t, void* to) {
+            *static_cast<result*>(to) = fill_table();
+            return 1;
+        },
+        &found);
+    ready_ = ready_ || found == ready;
+    return found;
 }
 
 bool redirection::is_ready() noexcept { return ready_; }

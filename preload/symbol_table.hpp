@@ -75,7 +75,9 @@ class symbol_table {
         const std::uint32_t* const chains = buckets + bucket_count;
         for (std::uint32_t i = buckets[hash % bucket_count]; i >= first && i != 0; ++i) {
             const std::uint32_t chain = chains[i - first];
-            if ((chain | 1) == (hash | 1) && strcmp(names_ + symbols_[i].st_name, name) == 0 && visit(symbols_[i]))
+            const bool is_defined = symbols_[i].st_shndx != SHN_UNDEF && symbols_[i].st_value != 0;
+            if ((chain | 1) == (hash | 1) && is_defined && strcmp(names_ + symbols_[i].st_name, name) == 0 &&
+                visit(symbols_[i]))
                 return;
             if ((chain & 1) != 0) break;
         }
