@@ -48,6 +48,7 @@ attachment::attachment(pid_t pid, std::string library) : process_(pid), library_
     std::vector<symbols::raw_symbol> functions;
     symbols::elf_file(library_).append_functions(functions);
     for (const symbols::raw_symbol& function : functions) {
+        if (function.name == "millpond_attach_is_asleep") offsets_.is_asleep = function.address;
         if (function.name == "millpond_attach_join") offsets_.join = function.address;
         if (function.name == "millpond_attach_enable") offsets_.enable = function.address;
         if (function.name == "millpond_attach_disable") offsets_.disable = function.address;
@@ -105,8 +106,8 @@ bool attachment::with_all_stopped(const thread_places& places, unsigned avoided,
 attachment::entries attachment::find_entries() const {
     const auto module = process_.find_module(record_library);
     if (!module) return {};
-    return {module->first + offsets_.join, module->first + offsets_.enable, module->first + offsets_.disable,
-            module->first + offsets_.leave};
+    return {module->first + offsets_.is_asleep, module->first + offsets_.join, module->first + offsets_.enable,
+            module->first + offsets_.disable, module->first + offsets_.leave};
 }
 
 // Returns dlopen's handle, and 0 with the reason thrown.
@@ -116,11 +117,23 @@ std::uint64_t attachment::load(remote_call& in, const thread_places& places) {
     refuse("the program cannot load the recorder: " + in.text_at(in.call(places.libc().dlerror, {})));
 }
 
+// Ends what is left of a recording whose tracer was killed, or of a parent's in a forked child.
+void attachment::end_former() {
+    const entries in_library = find_entries();
+    if (in_library.is_asleep == 0) return;
+    bool is_asleep = false;
+    with_safe_thread(thread_places(process_), [&](remote_call& in) {
+        is_asleep = (in.call(in_library.is_asleep, {}) & 1) != 0;
+        return true;
+    });
+    if (is_asleep) end();
+    if (!is_asleep || !release())
+        refuse("the program is recorded already; end that recording, or complete it with 'millpond trace record "
+               "--finish FILE' if its recorder was killed");
+}
+
 void attachment::begin(const std::string& partial, bool places_frees) {
-    if (process_.find_module(record_library)) {
-        end();  // where a tracer was killed, or in a child of a program that was attached to
-        if (!release()) refuse("the program is recorded already; end that recording first");
-    }
+    end_former();
     process_.require_same_file(partial);
     const thread_places places(process_);
     bool is_enabled = false;

@@ -47,10 +47,11 @@ class attachment {
 
   private:
     struct entries {
-        std::uint64_t join = 0, enable = 0, disable = 0, leave = 0;
+        std::uint64_t is_asleep = 0, join = 0, enable = 0, disable = 0, leave = 0;
     };
     using action = std::function<bool(remote_call&)>;
 
+    void end_former();
     std::uint64_t load(remote_call& in, const thread_places& places);
     // Returns the places of the recorder's functions in the process; all 0 if it has not loaded the recorder.
     entries find_entries() const;
