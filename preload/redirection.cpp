@@ -131,7 +131,7 @@ class module_slots {
     }
 
     std::uint64_t disable() const noexcept {
-        return rewrite([](const ElfW(Rela) &, std::uintptr_t value) { return to_original(value); });
+        return rewrite([](const ElfW(Rela)&, std::uintptr_t value) { return to_original(value); });
     }
 
   private:

@@ -60,7 +60,8 @@ attachment::attachment(pid_t pid, std::string library) : process_(pid), library_
 }
 
 void attachment::note_stop(steady::time_point since) {
-    longest_stop_ = std::max(longest_stop_, std::chrono::duration_cast<std::chrono::microseconds>(steady::now() - since));
+    longest_stop_ =
+        std::max(longest_stop_, std::chrono::duration_cast<std::chrono::microseconds>(steady::now() - since));
 }
 
 // Stops one thread after the other, until one is at a safe place, and acts in it until that returns true.
@@ -92,8 +93,9 @@ bool attachment::with_all_stopped(const thread_places& places, unsigned avoided,
         const auto since = steady::now();
         {
             const thread_stop others(process_, stopped);
-            const bool is_free = std::none_of(others.threads().begin(), others.threads().end(),
-                                              [&](const traced_thread& t) { return (places.of(t.id()) & avoided) != 0; });
+            const bool is_free =
+                std::none_of(others.threads().begin(), others.threads().end(),
+                             [&](const traced_thread& t) { return (places.of(t.id()) & avoided) != 0; });
             if (is_free) act();
             if (is_free) i = tries;
         }
@@ -128,8 +130,9 @@ void attachment::end_former() {
     });
     if (is_asleep) end();
     if (!is_asleep || !release())
-        refuse("the program is recorded already; end that recording, or complete it with 'millpond trace record "
-               "--finish FILE' if its recorder was killed");
+        refuse(
+            "the program is recorded already; end that recording, or complete it with 'millpond trace record "
+            "--finish FILE' if its recorder was killed");
 }
 
 void attachment::begin(const std::string& partial, bool places_frees) {
@@ -143,8 +146,8 @@ void attachment::begin(const std::string& partial, bool places_frees) {
         if (in_library.join == 0) refuse("the program has not loaded the recorder, though it said so; report this");
         const auto joined = static_cast<int>(in.call(in_library.join, {in.place(partial), places_frees ? 1u : 0u}));
         if (joined != 0) refuse_join(joined);
-        is_enabled = with_all_stopped(places, thread_places::loader, in.thread(),
-                                      [&] { in.call(in_library.enable, {}); });
+        is_enabled =
+            with_all_stopped(places, thread_places::loader, in.thread(), [&] { in.call(in_library.enable, {}); });
         if (!is_enabled) in.call(in_library.leave, {});
         return true;
     });
@@ -159,13 +162,14 @@ void attachment::end() {
     const thread_places places(process_);
     bool is_disabled = false;
     with_safe_thread(places, [&](remote_call& in) {
-        is_disabled = with_all_stopped(places, thread_places::loader, in.thread(),
-                                       [&] { in.call(in_library.disable, {}); });
+        is_disabled =
+            with_all_stopped(places, thread_places::loader, in.thread(), [&] { in.call(in_library.disable, {}); });
         return is_disabled;
     });
     if (!is_disabled)
-        refuse("none of the program's threads came to a place where its calls can be given back; it goes on through a "
-               "recorder that sleeps");
+        refuse(
+            "none of the program's threads came to a place where its calls can be given back; it goes on through a "
+            "recorder that sleeps");
 }
 
 bool attachment::release() {

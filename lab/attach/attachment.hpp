@@ -56,7 +56,8 @@ class attachment {
     // Returns the places of the recorder's functions in the process; all 0 if it has not loaded the recorder.
     entries find_entries() const;
     bool with_safe_thread(const thread_places& places, const action& act);
-    bool with_all_stopped(const thread_places& places, unsigned avoided, pid_t stopped, const std::function<void()>& act);
+    bool with_all_stopped(const thread_places& places, unsigned avoided, pid_t stopped,
+                          const std::function<void()>& act);
     void note_stop(std::chrono::steady_clock::time_point since);
 
     const target_process process_;

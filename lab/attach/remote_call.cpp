@@ -32,9 +32,9 @@ remote_call::remote_call(traced_thread& thread, const libc_functions& libc)
     try {
         errno_at_ = call(libc_.errno_location, {});
         read(errno_at_, &errno_, sizeof errno_);
-        const std::uint64_t pages = call(libc_.mmap, {0, stack_bytes, PROT_READ | PROT_WRITE,
-                                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                                                      ~std::uint64_t{0}, 0});
+        const std::uint64_t pages =
+            call(libc_.mmap, {0, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                              ~std::uint64_t{0}, 0});
         if (pages == ~std::uint64_t{0})
             throw program::failure(program::environment, "the program has no memory left for the recorder");
         own_stack_ = pages;

@@ -193,12 +193,12 @@ void target_process::refuse_unfit(const std::string& library) const {
         refuse("process " + tracer + " traces it already; end that debugger first");
     if (status("Seccomp") != "0")
         refuse("it restricts its own system calls (seccomp); start it with 'millpond trace record'");
-    if (has_signal("SigIgn", SIGSEGV)) refuse("it ignores SIGSEGV, by which a call in it would end; start it with 'millpond trace record'");
+    if (has_signal("SigIgn", SIGSEGV))
+        refuse("it ignores SIGSEGV, by which a call in it would end; start it with 'millpond trace record'");
     const std::string executable_here = folder() + "/exe";
     const executable_kind kind = kind_of(executable_here);
     if (!kind.is_elf) refuse("its executable cannot be read; run millpond as root");
-    if (!kind.is_64_bit || !kind.is_this_machine)
-        refuse("it is no x86-64 program; only these can be attached to");
+    if (!kind.is_64_bit || !kind.is_this_machine) refuse("it is no x86-64 program; only these can be attached to");
     if (kind.is_go) refuse("it is a Go program, whose allocator has no functions to replace; use Go's own profiler");
     if (find_module("ld-musl").has_value() || kind.interpreter.find("/ld-musl") != std::string::npos)
         refuse("it uses musl, and the recorder needs glibc; build the program with glibc");

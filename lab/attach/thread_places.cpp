@@ -18,14 +18,14 @@ namespace millpond::attach {
 namespace {
 
 constexpr std::array<std::string_view, 12> of_allocator = {
-    "malloc", "free", "calloc", "realloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign",
-    "malloc_trim", "malloc_usable_size", "mallinfo2"};
+    "malloc", "free",    "calloc",         "realloc",     "memalign",           "aligned_alloc",
+    "valloc", "pvalloc", "posix_memalign", "malloc_trim", "malloc_usable_size", "mallinfo2"};
 constexpr std::array<std::string_view, 12> of_loader = {
-    "dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo", "dlerror", "dl_iterate_phdr",
-    "_dl_find_object", "__libc_dlopen_mode"};
+    "dlopen",  "dlmopen", "dlclose", "dlsym",           "dlvsym",          "dladdr",
+    "dladdr1", "dlinfo",  "dlerror", "dl_iterate_phdr", "_dl_find_object", "__libc_dlopen_mode"};
 constexpr std::array<std::string_view, 10> of_process = {
-    "fork", "vfork", "_Fork", "pthread_create", "pthread_exit", "pthread_atfork", "__register_atfork", "exit", "_exit",
-    "__cxa_finalize"};
+    "fork", "vfork", "_Fork",         "pthread_create", "pthread_exit", "pthread_atfork", "__register_atfork",
+    "exit", "_exit", "__cxa_finalize"};
 
 template <std::size_t n>
 bool holds(const std::array<std::string_view, n>& names, std::string_view name) {

@@ -25,14 +25,14 @@ constexpr int event_stop = 128;  // PTRACE_EVENT_STOP, in the third byte of a st
 
 // The system calls that a stop ends with EINTR, before they have had any effect.
 constexpr long calls_ended_by_stops[] = {
-    SYS_epoll_wait,  SYS_epoll_pwait,  SYS_epoll_pwait2,   SYS_semop,       SYS_semtimedop, SYS_rt_sigtimedwait,
-    SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter, SYS_read,        SYS_readv,      SYS_recvfrom,
-    SYS_recvmsg,     SYS_recvmmsg,     SYS_sendto,         SYS_sendmsg,     SYS_accept,     SYS_accept4};
+    SYS_epoll_wait,   SYS_epoll_pwait,   SYS_epoll_pwait2,   SYS_semop,   SYS_semtimedop, SYS_rt_sigtimedwait,
+    SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter, SYS_read,    SYS_readv,      SYS_recvfrom,
+    SYS_recvmsg,      SYS_recvmmsg,      SYS_sendto,         SYS_sendmsg, SYS_accept,     SYS_accept4};
 
 void check(long result) {
     if (result >= 0) return;
-    throw program::failure(program::environment, std::string("the program ended while it was attached to (") +
-                                                     strerror(errno) + ")");
+    throw program::failure(program::environment,
+                           std::string("the program ended while it was attached to (") + strerror(errno) + ")");
 }
 
 void* as_pointer(std::uint64_t number) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number)); }

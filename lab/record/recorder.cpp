@@ -416,9 +416,7 @@ void recorder::prepare_image() noexcept {
 }
 
 // A thread that has not entered since keeps a stream that leave() has given back.
-bool recorder::is_left(std::uint32_t turn) noexcept {
-    return image_.left_turn != 0 && turn <= image_.left_turn;
-}
+bool recorder::is_left(std::uint32_t turn) noexcept { return image_.left_turn != 0 && turn <= image_.left_turn; }
 
 // The recording gets turns behind those of former ones, so that no thread takes its stream for one of this recording.
 int recorder::join(const char* partial, bool places_frees) noexcept {
@@ -495,8 +493,7 @@ void recorder::begin_child() noexcept {
     }
     now_ = new (fresh) process();
     now_->out.inherit(parent->out);
-    stream* const own =
-        thread_.process_number == parent->number && !is_left(thread_.turn) ? thread_.own : nullptr;
+    stream* const own = thread_.process_number == parent->number && !is_left(thread_.turn) ? thread_.own : nullptr;
     thread_.own = nullptr;
     thread_.attached = false;
     image_.turn_lock = {};

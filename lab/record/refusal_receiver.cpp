@@ -35,8 +35,7 @@ void refusal_receiver::note(mpt_slot_file& shared) const {
         header.msg_controllen = sizeof room;
         if (recvmsg(socket_, &header, 0) != static_cast<ssize_t>(sizeof message)) return;
         const cmsghdr* const said = CMSG_FIRSTHDR(&header);
-        if (message.magic != refusal_message::expected_magic || said == nullptr ||
-            said->cmsg_type != SCM_CREDENTIALS)
+        if (message.magic != refusal_message::expected_magic || said == nullptr || said->cmsg_type != SCM_CREDENTIALS)
             continue;
         ucred sender{};
         memcpy(&sender, CMSG_DATA(said), sizeof sender);

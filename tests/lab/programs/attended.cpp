@@ -137,8 +137,8 @@ int main() {
     pthread_sigmask(SIG_BLOCK, &timer, nullptr);
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) threads.emplace_back(allocate_all_the_time);
-    for (auto* const each : {&wait_for_events, &wait_for_bytes, &sleep_often, &load_and_unload, &start_threads,
-                             &fork_children})
+    for (auto* const each :
+         {&wait_for_events, &wait_for_bytes, &sleep_often, &load_and_unload, &start_threads, &fork_children})
         threads.emplace_back(each);
     pthread_sigmask(SIG_UNBLOCK, &timer, nullptr);
     threads.emplace_back(compute);  // the one that receives the timer's signals
