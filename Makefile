@@ -8,7 +8,7 @@ export JOBS = $(or $(patsubst -j%,%,$(filter -j%,$(MAKEFLAGS))),$(shell nproc))
 SUITES = millpond-p0089-suite millpond-unique_chars-suite millpond-suballocator-suite millpond-reserve_commit-suite
 # Targets that capture programs on each allocator: the tool, the simulators, the mallocs.
 CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/mallocs/all lab/measure/all \
-	lab/characterise/all
+	lab/characterise/all lab/record/all
 
 # Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond_bench/experiments/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++

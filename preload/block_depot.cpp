@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "millpond/os/pages.hpp"
 namespace millpond::preload {
 
 void block_depot::link(stock& to, slab* one) noexcept {
@@ -75,6 +76,7 @@ block_depot::chain block_depot::take_locked(stock& from, unsigned size_class, un
 std::uint32_t block_depot::take_fresh(slab& from, std::size_t block_bytes, std::uint32_t wanted, bool may_touch,
                                       block**& last) noexcept {
     const std::size_t offset = from.fresh * block_bytes;
+    const std::size_t page_bytes = os::pages::size();
     const std::size_t touched = (offset + (may_touch ? block_bytes : 0) + page_bytes - 1) & ~(page_bytes - 1);
     char* next = space_->map.slab_of(&from) + offset;
     std::uint32_t count = 0;

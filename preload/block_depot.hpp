@@ -137,7 +137,6 @@ class block_depot {
     bool give_up(thread_id self) noexcept;
 
   private:
-    static constexpr std::size_t page_bytes = 4096;
     static constexpr std::size_t borrowed_bytes_min = 2 * slab_map::slab_bytes;
     // A class can give much to others if it has this many free bytes, and they are this part of the pool.
     static constexpr std::size_t mixed_bytes_min = 2 * slab_map::slab_bytes;

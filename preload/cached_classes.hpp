@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/slab_map.hpp"
+
 namespace millpond::preload {
 
 // The arithmetic; it is separate because a class cannot use its own functions in its constants.
@@ -28,7 +30,7 @@ struct cached_class_steps {
     static constexpr std::size_t stepped_bytes = 2048;
     // From here on classes are multiples of a cache line, so that requests aligned to one find a class.
     static constexpr std::size_t lines_bytes = 8192;
-    static constexpr std::size_t page_bytes = 4096;
+    static constexpr std::size_t page_bytes = slab_map::page_bytes;
     static constexpr unsigned stepped =
         exact + steps * static_cast<unsigned>(std::bit_width(stepped_bytes / granule) - std::bit_width(exact));
     // The number of equal parts, and the number of pages that they divide.

@@ -46,8 +46,8 @@ class caller_words {
     // kernel maps nothing else within 128 MiB below the first thread's; that of another is at least 16 KiB, with its
     // control block on top.
     static unsigned readable(const call_site& site) noexcept {
-        constexpr std::uintptr_t page_bytes = 4096, first_bytes = std::uintptr_t{64} << 20, other_bytes = 12 << 10;
-        std::uintptr_t end = (site.stack | (page_bytes - 1)) + 1;
+        constexpr std::uintptr_t first_bytes = std::uintptr_t{64} << 20, other_bytes = 12 << 10;
+        std::uintptr_t end = (site.stack | (machine::page_bytes_least - 1)) + 1;
         const std::uintptr_t control_block = machine::thread_pointer();
         const auto first_end = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
         if (first_end > end && first_end - site.stack < first_bytes) end = first_end;

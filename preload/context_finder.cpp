@@ -23,7 +23,7 @@ unsigned walk_whole(const call_site& site, std::uintptr_t* return_addresses, uns
     frame_state s{site.return_address, site.stack, site.frame, 0};
     bool exact = false;
     unsigned depth = 0;
-    while (depth < max && s.return_address >= 4096) {
+    while (depth < max && s.return_address >= addresses_begin) {
         const frame_rule rule = exact ? frame_rule::compute(s.return_address - 1, true) : rule_of(s.return_address);
         return_addresses[depth++] = rule.kind == frame_rule::no_module ? context_tree::generated : s.return_address;
         exact = rule.kind == frame_rule::signal;
@@ -222,7 +222,7 @@ template <bool Numbered>
             is_cut = found->rule.kind == frame_rule::unknown || found->rule.steps();
             break;
         }
-        if (s.return_address < 4096) [[unlikely]]  // the bottom of a thread or coroutine
+        if (s.return_address < addresses_begin) [[unlikely]]
             break;
     }
     if (joined + depth >= last_max) [[unlikely]]

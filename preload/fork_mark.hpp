@@ -9,6 +9,8 @@
 // nothing.
 #pragma once
 
+#include "preload/machine.hpp"
+
 namespace millpond::preload {
 
 class fork_mark {
@@ -29,7 +31,7 @@ class fork_mark {
 
   private:
     enum marks : int { unmarked, claimed, first_number };
-    struct alignas(4096) page {
+    struct alignas(machine::page_bytes_max) page {
         int mark;
     };
     static void prepare() noexcept;

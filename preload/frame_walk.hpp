@@ -22,6 +22,9 @@ struct frame_state {
 // No sensible frame is larger; a walk that jumps farther has left its stack.
 inline constexpr std::uintptr_t frame_bytes_max = std::uintptr_t{16} << 20;
 
+// No code lies below: a smaller return address is the bottom of a thread's or coroutine's stack.
+inline constexpr std::uintptr_t addresses_begin = 4096;
+
 [[gnu::always_inline]] inline std::uintptr_t word_at(std::uintptr_t address) noexcept {
     return *reinterpret_cast<const std::uintptr_t*>(address);
 }

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "millpond/os/pages.hpp"
 #include "preload/address_gap.hpp"
 #include "preload/real.hpp"
 
@@ -47,7 +48,7 @@ class huge_blocks {
     // its pages to another mapping, and must not be touched again.
     [[nodiscard]] static bool move(void* to, void* from, std::size_t bytes) noexcept {
         const auto distance = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
-        if (bytes < least_bytes || distance % page_bytes != 0 || !real::is_libc()) {
+        if (bytes < least_bytes || distance % os::pages::size() != 0 || !real::is_libc()) {
             memcpy(to, from, bytes);
             return true;
         }
@@ -73,7 +74,6 @@ class huge_blocks {
     }
 
   private:
-    static constexpr std::size_t page_bytes = 4096;
     static constexpr int keep_source = 4;  // MREMAP_DONTUNMAP, since Linux 5.7; the headers may be older
 
     struct pages {
@@ -83,6 +83,7 @@ class huge_blocks {
 
     // Returns the whole pages of a block of at least one page.
     [[nodiscard]] static pages pages_of(void* block, std::size_t bytes) noexcept {
+        const std::size_t page_bytes = os::pages::size();
         const std::size_t before = (0 - reinterpret_cast<std::uintptr_t>(block)) % page_bytes;
         return {static_cast<char*>(block) + before, bytes < before ? 0 : (bytes - before) / page_bytes * page_bytes};
     }

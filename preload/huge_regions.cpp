@@ -12,7 +12,7 @@ constexpr int collapse = 25;  // MADV_COLLAPSE, which older headers do not name
 }  // namespace
 
 std::size_t huge_regions::resident_pages(char* region) noexcept {
-    unsigned char is_resident[region_pages];
+    unsigned char is_resident[region_pages_max] = {};
     if (mincore(region, region_bytes, is_resident) != 0) return 0;
     std::size_t count = 0;
     for (const unsigned char each : is_resident) count += each & 1;

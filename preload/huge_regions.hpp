@@ -18,18 +18,21 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "millpond/os/pages.hpp"
+#include "preload/machine.hpp"
+
 namespace millpond::preload {
 
 class huge_regions {
   public:
     static constexpr std::size_t region_bytes = std::size_t{2} << 20;
-    static constexpr std::size_t page_bytes = 4096;
-    static constexpr std::size_t region_pages = region_bytes / page_bytes;
+    static constexpr std::size_t region_pages_max = region_bytes / machine::page_bytes_least;
     // Resident bytes rise by at most 1/parts.
     static constexpr std::size_t parts = 15;
 
-    [[nodiscard]] static constexpr bool is_full_enough(std::size_t resident_pages) noexcept {
-        return (region_pages - resident_pages) * parts <= resident_pages;
+    [[nodiscard]] static std::size_t region_pages() noexcept { return region_bytes / os::pages::size(); }
+    [[nodiscard]] static bool is_full_enough(std::size_t resident_pages) noexcept {
+        return (region_pages() - resident_pages) * parts <= resident_pages;
     }
 
     // Examines the next two regions of a heap of `bytes` from `base` on, which is aligned to a region.

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <new>
 
+#include "millpond/os/pages.hpp"
 #include "preload/call_site.hpp"
 #include "preload/caller_words.hpp"
 #include "preload/dlopen_exports.hpp"
@@ -35,8 +36,6 @@
 namespace millpond::preload {
 
 using entry_site = backend::call_site;
-
-inline constexpr std::size_t page_bytes = 4096;  // valloc and pvalloc on x86-64
 
 [[gnu::always_inline]] inline bool multiply_overflows(std::size_t a, std::size_t b, std::size_t& product) noexcept {
     if (!__builtin_mul_overflow(a, b, &product)) [[likely]]
@@ -160,16 +159,16 @@ int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noex
 }
 
 void* valloc(std::size_t bytes) noexcept {
-    return millpond::preload::allocate_aligned_here(millpond::preload::page_bytes, bytes);
+    return millpond::preload::allocate_aligned_here(millpond::os::pages::size(), bytes);
 }
 
 void* pvalloc(std::size_t bytes) noexcept {
-    const std::size_t mask = millpond::preload::page_bytes - 1;
+    const std::size_t page_bytes = millpond::os::pages::size(), mask = page_bytes - 1;
     if (bytes > SIZE_MAX - mask) {
         errno = ENOMEM;
         return nullptr;
     }
-    return millpond::preload::allocate_aligned_here(millpond::preload::page_bytes, (bytes + mask) & ~mask);
+    return millpond::preload::allocate_aligned_here(page_bytes, (bytes + mask) & ~mask);
 }
 
 std::size_t malloc_usable_size(void* p) noexcept {

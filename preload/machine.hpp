@@ -9,6 +9,7 @@
 //   pause, ticks, thread_pointer             instructions
 //   call_place::here                         the caller of a hook
 //   address_bits, code_step_log2             addresses of a user's program, and of its instructions
+//   page_bytes_least, page_bytes_max         the pages of its kernels; this kernel's: os::pages::size()
 //   keeps_registers                          whether caller_words.hpp has entries that keep the caller's registers
 //   has_probes                               whether lab/probes can observe calls of functions
 //   returns_at_cfa                           whether every return address lies just below its frame's CFA
@@ -28,3 +29,9 @@
 #else
 #error "Millpond's laboratory knows x86-64, i386 and little-endian aarch64"
 #endif
+
+namespace millpond::preload::machine {
+
+inline constexpr std::size_t page_bytes_least = 4096;
+
+}  // namespace millpond::preload::machine

@@ -41,6 +41,7 @@ struct call_place {
 }
 
 inline constexpr unsigned address_bits = 48, code_step_log2 = 2;
+inline constexpr std::size_t page_bytes_max = std::size_t{64} << 10;
 inline constexpr bool keeps_registers = false, has_probes = false, returns_at_cfa = false;
 
 inline constexpr std::uint64_t frame_pointer = 29, stack_pointer = 31, return_column = 30;

@@ -36,6 +36,7 @@ struct call_place {
 }
 
 inline constexpr unsigned address_bits = sizeof(void*) == 8 ? 47 : 32, code_step_log2 = 0;
+inline constexpr std::size_t page_bytes_max = 4096;
 inline constexpr bool keeps_registers = sizeof(void*) == 8, has_probes = keeps_registers, returns_at_cfa = true;
 
 #ifdef __x86_64__

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "millpond/os/pages.hpp"
+
 namespace millpond::preload {
 
 // Returns the module that holds an address; null for code of none. Lock-free.
@@ -35,6 +37,7 @@ class module_segments {
 
     // Returns the protection (PROT_…) that the dynamic linker has given the page of this address; −1 outside.
     [[nodiscard]] int protection_at(std::uintptr_t address) const noexcept {
+        const std::uintptr_t page_bytes = os::pages::size();
         int protection = -1;
         for (unsigned i = 0; i < count_; ++i) {
             const ElfW(Phdr)& part = first_[i];
@@ -60,6 +63,7 @@ class module_segments {
             __atomic_store_n(at, value, __ATOMIC_RELEASE);
             return true;
         }
+        const std::uintptr_t page_bytes = os::pages::size();
         auto* const page = reinterpret_cast<void*>(address & ~(page_bytes - 1));
         if (mprotect(page, page_bytes, protection | PROT_WRITE) != 0) return false;
         __atomic_store_n(at, value, __ATOMIC_RELEASE);
@@ -68,7 +72,6 @@ class module_segments {
     }
 
   private:
-    static constexpr std::uintptr_t page_bytes = 4096;
     std::uintptr_t bias_;
     const ElfW(Phdr) * first_ = nullptr;
     unsigned count_ = 0;

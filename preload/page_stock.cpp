@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "millpond/os/pages.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/pages.hpp"
 
@@ -14,6 +15,7 @@ namespace millpond::preload {
 
 // Up to 8 pages each number is a class; above that there are four classes an octave.
 page_stock::size_class page_stock::class_of(std::size_t bytes) noexcept {
+    const std::size_t page_bytes = os::pages::size();
     const std::size_t pages = bytes <= page_bytes ? 1 : (bytes + page_bytes - 1) / page_bytes;
     if (pages <= 8) return {static_cast<unsigned>(pages) - 1, pages * page_bytes};
     const auto shift = static_cast<unsigned>(std::bit_width(pages - 1)) - 3;
@@ -46,6 +48,7 @@ std::byte* page_stock::cut(std::size_t bytes) noexcept {
     if (static_cast<std::size_t>(past_ - next_) < bytes) {
         std::size_t size = regions_ == nullptr ? region_bytes_min : 2 * regions_->bytes;
         if (size > region_bytes_max) size = region_bytes_max;
+        const std::size_t page_bytes = os::pages::size();
         if (size < bytes + page_bytes) size = bytes + page_bytes;
         auto* const fresh = take_pages<region>(size);
         if (fresh == nullptr) return nullptr;

@@ -2,7 +2,7 @@
 // page_stock: zeroed pages for the data of each thread of a process, from a few large mappings.
 //
 //   take(bytes) ─▶ a free block of that class ─▶ the end of the latest region ─▶ a new region, twice as large
-//                  (classes: 4 an octave, 4 KiB to 1 MiB)                        (512 KiB to 64 MiB)
+//                  (classes: 4 an octave, a page to 1 MiB)                        (512 KiB to 64 MiB)
 //
 // Use it if thousands of threads need pages each: a mapping for each would soon exceed the kernel's limit for a process
 // (vm.max_map_count, 65 530 by default). Larger blocks are mapped by themselves. Blocks that come back return their
@@ -35,7 +35,6 @@ class page_stock {
     void clear() noexcept;
 
   private:
-    static constexpr std::size_t page_bytes = 4096;
     static constexpr unsigned class_count = 28;
     static constexpr std::size_t largest = std::size_t{1} << 20;
     static constexpr std::size_t region_bytes_min = std::size_t{512} << 10, region_bytes_max = std::size_t{64} << 20;

@@ -10,7 +10,7 @@
 // later, slots bound later, and dlsym find ours. disable() changes all of it back, also what was bound between.
 //
 // Calls inside one module do not pass a slot, and copies that the program made of a function's address stay: neither
-// is seen. Modules in other namespaces (dlmopen) are left alone. The dynamic linker itself is, too.
+// is seen. Modules in other namespaces (dlmopen) stay as they are. The dynamic linker itself is, too.
 //
 // look_up: any thread, as any caller of dl_iterate_phdr. enable, disable: every other thread is stopped, and none is
 // inside the dynamic linker. They take no lock and allocate nothing. O(relocations with a symbol).

@@ -19,6 +19,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/machine.hpp"
+
 namespace millpond::preload {
 
 struct slab_owner {
@@ -108,9 +110,11 @@ class slab_map {
     }
 
     // A word for each page of a slab, in its note, for an owner that cuts slabs into pages. Pages are counted from the
-    // first slab on, through all slabs.
+    // first slab on, through all slabs. They are the map's own unit: the system's may be larger, up to a slab, and gets
+    // back whole slabs only.
     static constexpr std::size_t page_bytes = 4096;
     static_assert(slab_bytes / page_bytes * sizeof(std::uint16_t) == note_bytes);
+    static_assert(slab_bytes % machine::page_bytes_max == 0);
     [[nodiscard]] std::uint16_t* page_word(std::uint32_t page) const noexcept {
         return reinterpret_cast<std::uint16_t*>(notes_) + page;
     }

@@ -36,7 +36,7 @@ class symbol_table {
         return entry.d_un.d_ptr < bias_ ? entry.d_un.d_ptr + bias_ : entry.d_un.d_ptr;
     }
 
-    // Returns the address of the function that the module defines by this name; null if there is none.
+    // Returns the address of the function that the module defines by this name; null if it defines none.
     [[nodiscard]] void* find(const char* name) const noexcept {
         void* found = nullptr;
         for_each(name, [&](const ElfW(Sym) & symbol) {

@@ -65,6 +65,12 @@ class file {
     long descriptor_;
 };
 
+// Returns whether the kernel's result is an error: −4095 to −1.
+[[nodiscard]] inline bool is_error(long result) noexcept {
+    constexpr long last_error = 4095;
+    return result < 0 && result >= -last_error;
+}
+
 inline std::uint64_t ticks() noexcept { return machine::ticks(); }
 
 }  // namespace millpond::preload

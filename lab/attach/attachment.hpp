@@ -6,7 +6,7 @@
 //   end()       disable                                                   all threads are stopped
 //   release()   leave: memory and mappings are given back                 all threads are stopped
 //
-// A thread is at a safe place if it could call dlopen there itself (thread_places). If there is none, all go on and it
+// A thread is at a safe place if it could call dlopen there itself (thread_places). If no thread is, all go on and it
 // is tried again, for some seconds. All threads are stopped only while slots are written, at a moment when none is
 // inside the dynamic linker. The library stays mapped afterwards. No call of the program enters it any more, except
 // through addresses that the program copied meanwhile (dlsym); those pass through to its own malloc.

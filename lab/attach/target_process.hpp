@@ -36,7 +36,7 @@ class target_process {
     void require_same_file(const std::string& path) const;
 
     pid_t pid() const { return pid_; }
-    // As the process sees itself, in a namespace of its own.
+    // Returns its number in its own pid namespace.
     pid_t own_pid() const;
     bool is_running() const;  // neither ended nor a zombie
     std::vector<pid_t> threads() const;

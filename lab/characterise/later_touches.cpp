@@ -19,8 +19,8 @@ later_touches::later_touches(const scope_tree& scopes, const std::vector<context
         objects_.push_back({.object = one});
         first_ = std::min(first_, one.address);
         past_ = std::max(past_, one.address + one.bytes);
-        const std::uint64_t pages = std::min<std::uint64_t>((one.bytes >> 12) + 2, pages_.size());
-        for (std::uint64_t page = 0; page < pages; ++page) pages_[page_of(one.address + (page << 12))] = 1;
+        const std::uint64_t pages = std::min<std::uint64_t>((one.bytes >> page_log2) + 2, pages_.size());
+        for (std::uint64_t page = 0; page < pages; ++page) pages_[page_of(one.address + (page << page_log2))] = 1;
     }
     std::sort(objects_.begin(), objects_.end(),
               [](const watched_object& a, const watched_object& b) { return a.object.address < b.object.address; });

@@ -18,6 +18,7 @@
 #include "lab/characterise/activations.hpp"
 #include "lab/characterise/event_counts.hpp"
 #include "lab/characterise/scope_tree.hpp"
+#include "lab/program/model_page.hpp"
 #include "lab/references/reader.hpp"
 
 namespace millpond::characterise {
@@ -54,7 +55,8 @@ class later_touches {
     bool may_be_in(std::uint64_t address) const {
         return address >= first_ && address < past_ && pages_[page_of(address)];
     }
-    static std::size_t page_of(std::uint64_t address) { return (address >> 12) & 0xffff; }
+    static constexpr unsigned page_log2 = program::model_page_log2;
+    static std::size_t page_of(std::uint64_t address) { return (address >> page_log2) & 0xffff; }
 
     const scope_tree& scopes_;
     const std::vector<context_counts>& contexts_;

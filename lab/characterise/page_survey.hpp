@@ -15,11 +15,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "lab/program/model_page.hpp"
+
 namespace millpond::characterise {
 
 class page_survey {
   public:
-    static constexpr unsigned page_bytes_log2 = 12;
+    static constexpr unsigned page_bytes_log2 = program::model_page_log2;
 
     // Forgets everything. `pages`: the approximate number of different pages; the table grows if there are more.
     void start(std::size_t subsystems, std::size_t pages, unsigned sample_log2 = 0) {

@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "lab/layout/thread_blocks.hpp"
+#include "lab/program/model_page.hpp"
 
 namespace millpond::layout {
 
 namespace {
 
-constexpr std::uint64_t page_bytes = 4096;
+constexpr std::uint64_t page_bytes = program::model_page_bytes;
 
 // A program that is not relocated has no bias, and begins at the start of a huge page.
 std::uint64_t beginning_of(const trace::module_record& module) {

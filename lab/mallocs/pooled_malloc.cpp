@@ -21,7 +21,7 @@ using preload::holder_lock;
 using preload::thread_cache;
 
 constexpr std::size_t range_bytes_max = std::size_t{1} << 40;
-constexpr std::size_t cache_page_bytes = 4096;
+constexpr std::size_t cache_batch_bytes = 4096;
 
 pthread_key_t thread_end;
 
@@ -54,10 +54,10 @@ constinit preload::thread_register<cache_place> caches_in_use;
 // The pages of caches; all of them stay.
 struct cache_page {
     cache_page* before;
-    cache_place caches[(cache_page_bytes - alignof(cache_place)) / sizeof(cache_place)];
+    cache_place caches[(cache_batch_bytes - alignof(cache_place)) / sizeof(cache_place)];
 };
 constexpr std::size_t caches_a_page = sizeof(cache_page::caches) / sizeof(cache_place);
-static_assert(sizeof(cache_page) <= cache_page_bytes);
+static_assert(sizeof(cache_page) <= cache_batch_bytes);
 constinit cache_page* last_page = nullptr;
 constinit std::size_t page_used = caches_a_page;
 
@@ -276,7 +276,7 @@ thread_cache* pooled_malloc::take_cache() noexcept {
         spare_caches = place->register_next;
     }
     if (place == nullptr && page_used == caches_a_page) {
-        if (auto* const page = preload::take_pages<cache_page>(cache_page_bytes); page != nullptr) {
+        if (auto* const page = preload::take_pages<cache_page>(cache_batch_bytes); page != nullptr) {
             page->before = last_page;
             __atomic_store_n(&last_page, page, __ATOMIC_RELEASE);
             page_used = 0;

@@ -20,6 +20,8 @@
 #include <utility>
 
 #include "lab/measure/clocks.hpp"
+#include "lab/program/model_page.hpp"
+#include "millpond/os/pages.hpp"
 
 namespace millpond::measure {
 namespace {
@@ -74,8 +76,6 @@ std::pair<double, std::uint64_t> touch(char* begin, std::size_t bytes, std::size
     return {now_ns() - start, small_faults() - before};
 }
 
-std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-
 }  // namespace
 
 cost_samples cycle_cost() {
@@ -121,7 +121,7 @@ cost_samples allocation_cost() {
 
 namespace {
 
-constexpr std::size_t line_bytes = 64, small_page_bytes = 4096;
+constexpr std::size_t line_bytes = 64;
 
 // A single cycle through `count` lines in random order (Sattolo): no prefetcher can guess the next one. Line i lies at
 // place_of(i), within `bytes`. Empty if memory cannot be mapped.
@@ -162,11 +162,13 @@ std::vector<set_latency> memory_latencies() {
 
 std::vector<page_latency> page_latencies() {
     std::vector<page_latency> result;
+    constexpr std::size_t page_bytes = program::model_page_bytes;
+    if (os::pages::size() != page_bytes) return result;  // simulators know the costs of such pages only
     for (std::size_t pages = fewest_pages; pages <= most_pages; pages *= 2) {
         // The line lies one further in each page, so that the lines spread over all sets of a cache.
-        const auto place = [](std::size_t i) { return i * small_page_bytes + i * line_bytes % small_page_bytes; };
+        const auto place = [](std::size_t i) { return i * page_bytes + i * line_bytes % page_bytes; };
         const auto lines = static_cast<std::uint32_t>(pages);
-        result.push_back({pages, latency_of_lines(lines, pages * small_page_bytes, place)});
+        result.push_back({pages, latency_of_lines(lines, pages * page_bytes, place)});
     }
     return result;
 }
@@ -178,7 +180,7 @@ cost_samples page_fault_cost() {
         const mapping fresh(bytes);
         if (fresh.data() == nullptr) return {};
         ::madvise(fresh.data(), bytes, MADV_NOHUGEPAGE);  // fails on a kernel without huge pages, which is as good
-        const auto [ns, faults] = touch(fresh.data(), bytes, page_bytes());
+        const auto [ns, faults] = touch(fresh.data(), bytes, os::pages::size());
         result.push_back(ns / static_cast<double>(std::max<std::uint64_t>(1, faults)));
     }
     return result;
@@ -194,7 +196,7 @@ huge_page_cost huge_page_fault_cost() {
         char* const aligned = fresh.data() + (huge_page_bytes - address % huge_page_bytes) % huge_page_bytes;
         if (::madvise(aligned, pages * huge_page_bytes, MADV_HUGEPAGE) != 0)
             return {{}, std::string("the kernel refuses MADV_HUGEPAGE: ") + std::strerror(errno)};
-        const auto [ns, faults] = touch(aligned, pages * huge_page_bytes, page_bytes());
+        const auto [ns, faults] = touch(aligned, pages * huge_page_bytes, os::pages::size());
         if (faults > 2 * pages) return {{}, "the kernel took small pages although MADV_HUGEPAGE asked for huge ones"};
         result.samples.push_back(ns / static_cast<double>(pages));
     }

@@ -20,7 +20,6 @@ namespace {
 
 // The kernel itself gives up after this many nested #! lines.
 constexpr int script_depth_max = 5;
-constexpr long page_bytes = 4096;
 
 #if defined(__x86_64__)
 constexpr unsigned own_machine = EM_X86_64;
@@ -220,9 +219,6 @@ std::string find_program(const std::string& program_as_given) {
 
 preloadable check_preloadable(const std::vector<std::string>& command) {
     const std::string resolved = find_program(command.at(0));
-    if (::sysconf(_SC_PAGESIZE) != page_bytes)
-        not_preloadable(resolved, "the preloaded libraries know only pages of 4096 bytes, and this kernel's have " +
-                                      std::to_string(::sysconf(_SC_PAGESIZE)));
     std::string path = resolved;
     for (int depth = 0; depth <= script_depth_max; ++depth) {
         const file image(path);

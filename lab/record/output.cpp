@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "lab/record/system.hpp"
+#include "millpond/os/pages.hpp"
+#include "preload/machine.hpp"
 #include "preload/pages.hpp"
 
 #ifndef MADV_POPULATE_WRITE
@@ -17,10 +19,13 @@
 namespace millpond::record {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-constexpr std::uint32_t step_bytes = 16384;  // of a slot, made ready at once
-
-bool is_error(long result) noexcept { return result < 0 && result > -4096; }
+// Returns the bytes of a slot that are made ready at once: whole pages.
+std::uint32_t step_bytes() noexcept {
+    constexpr std::uint32_t usual = 16384;
+    const auto page = static_cast<std::uint32_t>(os::pages::size());
+    return page > usual ? page : usual;
+}
+static_assert(mpt_slot_bytes % preload::machine::page_bytes_max == 0);
 
 // Beyond its own limit on file sizes, a signal would end the program.
 bool is_within_limit(std::uint64_t bytes) noexcept {
@@ -73,7 +78,7 @@ int output::open(partial_file& partial) noexcept {
     if (const long error = system_call(SYS_fstat, f.descriptor(), &partial.status); error != 0)
         return static_cast<int>(-error);
     const long p =
-        system_call(SYS_mmap, nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
+        system_call(SYS_mmap, nullptr, os::pages::size(), PROT_READ | PROT_WRITE, MAP_SHARED, f.descriptor(), off_t{0});
     if (is_error(p)) return static_cast<int>(-p);
     file_ = reinterpret_cast<mpt_slot_file*>(p);
     anchor_ = {reinterpret_cast<std::uint8_t*>(p), 0};
@@ -152,20 +157,20 @@ void output::stop(std::uint32_t why) noexcept {
 }
 
 void output::move_anchor(std::uint8_t* page, std::uint64_t number) noexcept {
-    if (anchor_.number != 0) unmap(anchor_.page, page_bytes);
+    if (anchor_.number != 0) unmap(anchor_.page, os::pages::size());
     anchor_ = {page, number};
 }
 
 // Maps `count` slots from `number` on, which lies at or behind the anchor. A distant slot is reached in hops, so that
 // little of the address space is needed at once.
 std::uint8_t* output::map(std::uint64_t number, std::uint64_t count) noexcept {
-    std::uint64_t hop_max = 4096;
+    std::uint64_t hop_max = 4096;  // slots
     while (true) {
         const std::uint64_t distance = number - anchor_.number;
         const std::uint64_t hop = distance < hop_max ? distance : hop_max;
         const bool last = hop == distance;
         const std::size_t skipped = hop * mpt_slot_bytes, wanted = last ? count * mpt_slot_bytes : 0;
-        std::uint8_t* const p = map_again(anchor_.page, skipped + wanted + page_bytes, last_error_);
+        std::uint8_t* const p = map_again(anchor_.page, skipped + wanted + os::pages::size(), last_error_);
         if (p == nullptr && hop > 1) {
             hop_max = hop / 2;
             continue;
@@ -182,7 +187,7 @@ std::uint8_t* output::map_from_file(std::uint64_t number, std::uint64_t count) n
     const file f(partial_->path, O_RDWR);
     if (!partial_->is(f)) return nullptr;
     const std::size_t wanted = count * mpt_slot_bytes;
-    const long p = system_call(SYS_mmap, nullptr, wanted + page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+    const long p = system_call(SYS_mmap, nullptr, wanted + os::pages::size(), PROT_READ | PROT_WRITE, MAP_SHARED,
                                f.descriptor(), static_cast<off_t>(number * mpt_slot_bytes));
     if (is_error(p)) return nullptr;
     auto* const first = reinterpret_cast<std::uint8_t*>(p);
@@ -245,7 +250,7 @@ bool output::needs_length(std::uint64_t number) const noexcept {
 void output::lengthen(const file& f, std::uint64_t number) noexcept {
     std::uint64_t wanted = number + mpt_slots_ahead;
     if (wanted > file_->slots_max) wanted = file_->slots_max;
-    const std::uint64_t bytes = wanted * mpt_slot_bytes + page_bytes;
+    const std::uint64_t bytes = wanted * mpt_slot_bytes + os::pages::size();
     if (!partial_->is(f) || !is_within_limit(bytes) ||
         system_call(SYS_fallocate, f.descriptor(), 0, static_cast<off_t>(bytes - 1), off_t{1}) != 0)
         return;
@@ -265,11 +270,11 @@ slot output::claim() noexcept {
     spare_ += mpt_slot_bytes;
     --spare_count_;
     ++claimed_;
-    if (!populate(s, step_bytes, number)) {
+    if (!populate(s, step_bytes(), number)) {
         unmap(s.begin, mpt_slot_bytes);
         return {};
     }
-    s.ready_bytes = step_bytes;
+    s.ready_bytes = step_bytes();
     if (number_ == 0) number_ = number;
     return s;
 }
@@ -310,7 +315,7 @@ slot output::take_slot(bool is_needed) noexcept {
 bool output::make_ready(slot& s) noexcept {
     if (s.ready_bytes == mpt_slot_bytes || is_mapped_ahead() || !is_live()) return false;
     const guard held(*this);
-    const std::uint32_t ready = s.ready_bytes + step_bytes;
+    const std::uint32_t ready = s.ready_bytes + step_bytes();
     if (!held || !populate(s, ready)) return false;
     s.ready_bytes = ready;
     return true;
@@ -380,11 +385,11 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
         own(notes_, notes_end_);
     }
     while (notes_.ready_bytes < notes_end_ + bytes) {
-        if (!populate(notes_, notes_.ready_bytes + step_bytes)) {
+        if (!populate(notes_, notes_.ready_bytes + step_bytes())) {
             stop(last_error_);
             return false;
         }
-        notes_.ready_bytes += step_bytes;
+        notes_.ready_bytes += step_bytes();
     }
     // The magic number comes last: if a kill interrupts this, the block was never there.
     std::uint8_t* const to = notes_.begin + notes_end_;

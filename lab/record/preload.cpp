@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "lab/record/recorder.hpp"
+#include "lab/record/system.hpp"
 
 namespace millpond::preload {
 using backend = record::recorder;

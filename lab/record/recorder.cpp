@@ -13,6 +13,7 @@
 #include "lab/probes/probe_link.hpp"
 #include "lab/record/system.hpp"
 #include "lab/record/variable.hpp"
+#include "millpond/os/pages.hpp"
 #include "preload/caller_words.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/machine.hpp"
@@ -477,8 +478,7 @@ bool recorder::leave() noexcept {
         p = next;
     }
     thread_.own = nullptr;
-    constexpr std::size_t page_bytes = 4096;
-    system_call(SYS_munmap, file, page_bytes);
+    system_call(SYS_munmap, file, os::pages::size());
     return true;
 }
 

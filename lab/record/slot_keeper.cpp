@@ -24,6 +24,8 @@
 #include "lab/record/stretches.hpp"
 #include "lab/trace/slot_reader.hpp"
 #include "lab/trace/trace_set.hpp"
+#include "millpond/os/pages.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::record {
 namespace {
@@ -31,8 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t usual_check_interval = 4096, thorough_check_interval = 64;
-constexpr std::size_t page_bytes = 4096;
-static_assert(sizeof(mpt_slot_file) <= page_bytes, "recorders map one page of slot 0");
+static_assert(sizeof(mpt_slot_file) <= preload::machine::page_bytes_least, "recorders map one page of slot 0");
 
 std::uint64_t random_number() {
     std::uint64_t number = 0;
@@ -47,12 +48,12 @@ std::uint64_t find_slots_max() {
     rlimit limit{};
     getrlimit(RLIMIT_FSIZE, &limit);
     constexpr std::uint64_t slots_max = std::uint64_t{1} << 24;
-    return limit.rlim_cur < page_bytes ? 0 : std::min(slots_max, (limit.rlim_cur - page_bytes) / mpt_slot_bytes);
+    return limit.rlim_cur < os::pages::size() ? 0 : std::min(slots_max, (limit.rlim_cur - os::pages::size()) / mpt_slot_bytes);
 }
 
 // Makes the file long enough for this many slots; it stays sparse. False if that is impossible.
 bool lengthen(int file, std::uint64_t slots) {
-    const auto bytes = static_cast<off_t>(slots * mpt_slot_bytes + page_bytes);
+    const auto bytes = static_cast<off_t>(slots * mpt_slot_bytes + os::pages::size());
     return fallocate(file, 0, bytes - 1, 1) == 0;
 }
 
@@ -109,12 +110,12 @@ int prepare(const record_options& options, const std::string& partial) {
         // If the file system allows it, the file gets its maximal length at once.
         shared.slots_ready = shared.slots_max;
         while (shared.slots_ready > 1 &&
-               ftruncate(file, static_cast<off_t>(shared.slots_ready * mpt_slot_bytes + page_bytes)) != 0)
+               ftruncate(file, static_cast<off_t>(shared.slots_ready * mpt_slot_bytes + os::pages::size())) != 0)
             shared.slots_ready /= 2;
         shared.slots_max = shared.slots_ready;
     }
     // The whole page, so that no later store into it can meet a full disk.
-    std::string page(page_bytes, '\0');
+    std::string page(os::pages::size(), '\0');
     memcpy(page.data(), &shared, sizeof shared);
     written = written && pwrite(file, page.data(), page.size(), 0) == static_cast<ssize_t>(page.size());
     if (written) {
@@ -133,14 +134,14 @@ std::string partial_file(const std::string& file) { return fs::absolute(file).st
 
 slot_keeper::slot_keeper(const record_options& options)
     : partial_(partial_file(options.file)), refusals_(partial_), file_(prepare(options, partial_)) {
-    void* const page = mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    void* const page = mmap(nullptr, os::pages::size(), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     if (page != MAP_FAILED) shared_ = static_cast<mpt_slot_file*>(page);
 }
 
 slot_keeper::~slot_keeper() {
     thread_ = {};
     if (shared_ != nullptr) refusals_.note(*shared_);
-    if (shared_ != nullptr) munmap(shared_, page_bytes);
+    if (shared_ != nullptr) munmap(shared_, os::pages::size());
     close(file_);
 }
 

@@ -7,6 +7,7 @@
 namespace millpond::record {
 
 using preload::file;
+using preload::is_error;
 using preload::system_call;
 using preload::ticks;
 

@@ -62,7 +62,7 @@ class null_heap {
 
   private:
     static constexpr std::size_t areas_max = 64;
-    struct alignas(4096) area {
+    struct alignas(64) area {  // a line
         char bytes[scratch_bytes];
     };
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "lab/measure/clocks.hpp"
+#include "lab/program/model_page.hpp"
 #include "lab/replay/page_array.hpp"
 #include "lab/replay/play.hpp"
 #include "lab/replay/player.hpp"
@@ -57,7 +58,7 @@ void play_in_total_order(Heap& heap, script_source& script, bool paced, play_res
 // Diffusion is page_bytes / live_bytes. note(): O(1). survey(): O(slots · log slots). Not thread-safe.
 class page_surveyor {
   public:
-    static constexpr std::uint64_t page_bytes = 4096;
+    static constexpr std::uint64_t page_bytes = program::model_page_bytes;
 
     explicit page_surveyor(std::size_t slots) : bytes_(slots + 1), pages_(2 * slots + 2) {}
 

@@ -2,6 +2,7 @@
 // Parses descriptions, and checks the values that each kind of simulator needs.
 #include "lab/simulate/description.hpp"
 
+#include "lab/program/model_page.hpp"
 #include "lab/simulate/direct_mapped_bank.hpp"
 #include "lab/simulate/lru_family.hpp"
 
@@ -131,7 +132,7 @@ const char* check_shapes(description& d, size_t levels_max) {
 }
 
 const char* check(description& d) {
-    set_default(d.line, d.kind == simulator_kind::tlb ? 4096 : 64);
+    set_default(d.line, d.kind == simulator_kind::tlb ? program::model_page_bytes : 64);
     set_default(d.seed, 1);
     set_default(d.one_in, 100);
     if (d.line.count != 1 || !is_line_size(d.line.of[0]))

@@ -20,10 +20,11 @@
 #include <vector>
 
 #include "lab/measure/memory_levels.hpp"
+#include "lab/program/model_page.hpp"
 
 namespace millpond::simulate {
 
-inline constexpr std::uint64_t page_bytes = 4096;
+inline constexpr std::uint64_t page_bytes = program::model_page_bytes;
 
 struct latency_point {
     std::uint64_t size;  // bytes, or pages

@@ -17,7 +17,7 @@ namespace millpond::simulate {
 
 class neighbour_table {
   public:
-    static constexpr uint64_t page_bytes = 4096;
+    static constexpr uint64_t page_bytes = 4096;  // of the prefetchers, whatever the system's is
     static constexpr unsigned pages_max = 32;
 
     explicit neighbour_table(uint64_t line_bytes) : lines_(page_bytes / line_bytes) {

@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "traces are written and read as little-endian memory"
+#endif
+
 enum {
     mpt_frame_magic = 0x184D2A5D,   /* zstd skippable frame that carries a block */
     mpt_trailer_magic = 0x184D2A5E, /* zstd skippable frame that carries the offset of the index */

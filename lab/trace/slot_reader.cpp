@@ -13,6 +13,8 @@
 #include <system_error>
 #include <tuple>
 
+#include "millpond/os/pages.hpp"
+
 namespace millpond::trace {
 
 namespace {
@@ -119,7 +121,7 @@ std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
 }
 
 void slot_reader::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-    constexpr std::uint64_t page_bytes = 4096;
+    const std::uint64_t page_bytes = os::pages::size();
     const std::uint64_t first = (offset + page_bytes - 1) / page_bytes * page_bytes;
     const std::uint64_t past = (offset + bytes) / page_bytes * page_bytes;
     if (writable_ && past > first)

@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/machine.hpp"
+
 namespace millpond::trial {
 
 enum class variant : std::uint32_t { empty, shared, shared_huge, looked_up, plan, survey };
@@ -72,7 +74,8 @@ struct process_identity {
     char build_id[72];
 };
 
-struct alignas(4096) process_slot {
+// Mapped by itself, so it fills pages.
+struct alignas(preload::machine::page_bytes_max) process_slot {
     static constexpr std::size_t thread_lines = 64;
 
     std::int32_t pid;

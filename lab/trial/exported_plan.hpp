@@ -9,12 +9,13 @@
 #include <cstdint>
 
 #include "lab/trial/routes.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::trial {
 
 struct exported_plan {
-    static constexpr std::uint64_t magic_value = 0x314e'414c'5045'504d;  // "MPEPLAN1"
-    static constexpr std::uint64_t alignment = 4096;
+    static constexpr std::uint64_t magic_value = 0x314e'414c'5045'504d;           // "MPEPLAN1"
+    static constexpr std::uint64_t alignment = preload::machine::page_bytes_max;  // of the routes, which are mapped
 
     std::uint64_t routes_at, routes_bytes;
     std::uint64_t magic;

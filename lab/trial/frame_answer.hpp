@@ -43,7 +43,7 @@ frame_answer walk_to_owner(const preload::call_site& site, preload::rule_cache& 
     preload::frame_state s{site.return_address, site.stack, site.frame, 0};
     frame_answer result = outside;
     bool exact = false;
-    for (unsigned depth = 0; depth < depth_max && s.return_address >= 4096; ++depth) {
+    for (unsigned depth = 0; depth < depth_max && s.return_address >= preload::addresses_begin; ++depth) {
         const frame_rule rule = exact ? frame_rule::compute(s.return_address - 1, true) : rules.find(s.return_address);
         // Addresses without a file are never asked for, because other code may be loaded there later.
         const bool has_file = rule.kind != frame_rule::no_module;

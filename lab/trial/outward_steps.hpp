@@ -38,7 +38,7 @@ class outward_steps {
             if (const std::uint64_t slot = step / 2 % slots; slot != 0)
                 frame = preload::word_at(outer - (slot + 1) * word_bytes);
             stack = outer;
-            if (address < addresses_begin) break;
+            if (address < preload::addresses_begin) break;
             const std::uint64_t found = owners.match(address);
             if (found < owners.no_match) return found;
         }
@@ -61,7 +61,7 @@ class outward_steps {
 
   private:
     static constexpr unsigned depth_max = 16;
-    static constexpr std::uintptr_t word_bytes = 8, addresses_begin = 4096;
+    static constexpr std::uintptr_t word_bytes = 8;
     // A frame's number encodes two things. The words to its caller's stack pointer, from its own or from rbp
     // (by_frame); and which word below the return address holds the caller's rbp (0: rbp is unchanged).
     static constexpr std::uint64_t by_frame = 1, slots = 8;

@@ -14,10 +14,11 @@
 #include <cstdint>
 
 #include "lab/trial/control.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::trial {
 
-struct alignas(4096) process_words {
+struct alignas(preload::machine::page_bytes_max) process_words {
     std::size_t small_max;           // 0: no routes, or the child has not adopted them yet
     std::ptrdiff_t counters_offset;  // from the private all_pool_counters to those in the slot; 0 until there is one
     process_slot* slot;              // null until this process has one

@@ -4,6 +4,10 @@
 qemu-aarch64 ─▶ millpond-record ─exec_by_emulator─▶ qemu-aarch64 ─▶ known_calls   a trace
                                                        this machine's characterise ─▶ the same figures
 
+Kernels for aarch64 have pages of 4, 16 or 64 KiB; the emulator gives its programs each of them (QEMU_PAGESIZE). It
+accepts calls that such a kernel refuses, so a test reads the addresses of the calls for memory. Of a file's last page
+it knows only the bytes up to the file's end, so files that are run with large pages get zeros up to a whole page.
+
 scripts/aarch64 builds the programs and runs this file.
 """
 
@@ -26,20 +30,22 @@ ROOT = BUILD / "root"
 EMULATOR = "/usr/bin/qemu-aarch64"
 LIMIT_SECONDS = 300
 COUNT, THREADS = 1000, 2
+LARGE_PAGES = (16 << 10, 64 << 10)
 SIGNAL_CALLS, STACK_CALLS = ("handler", "alternate", "nested", "jump"), ("jump", "coroutines", "frames", "recursion")
 
 
-def emulated(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs a program of the aarch64 build, which may start others."""
+def emulated(program: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program of the aarch64 build, which may start others, with these variables of the emulator."""
     preload = PROGRAMS / "exec_by_emulator.so"
     words = [EMULATOR, "-L", str(ROOT), "-E", f"LD_PRELOAD={preload}", str(BUILD / "bin" / program), *arguments]
-    environment = {**os.environ, "MILLPOND_EMULATOR": EMULATOR, "MILLPOND_EMULATOR_ROOT": str(ROOT)}
+    environment = {**os.environ, "MILLPOND_EMULATOR": EMULATOR, "MILLPOND_EMULATOR_ROOT": str(ROOT), **variables}
     return subprocess.run(words, capture_output=True, text=True, env=environment, timeout=LIMIT_SECONDS, check=False)
 
 
-def record(trace: Path, program: str, *arguments: str) -> str:
+def record(trace: Path, program: str, *arguments: str, **variables: str) -> str:
     """Records a program with frequent checks of contexts; returns what it printed."""
-    done = emulated("millpond-record", "--check-contexts", "-o", str(trace), "--", str(PROGRAMS / program), *arguments)
+    words = ("--check-contexts", "-o", str(trace), "--", str(PROGRAMS / program), *arguments)
+    done = emulated("millpond-record", *words, **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -57,6 +63,23 @@ def characterised(words: list[str], folder: Path) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+@pytest.fixture(scope="module")
+def whole_pages() -> None:
+    """Lengthens programs and libraries of this build to a multiple of the largest page."""
+    folders = [
+        PROGRAMS,
+        BUILD / "bin",
+        BUILD / "lib" / "millpond",
+        *ROOT.glob("lib/*-gnu"),
+        *ROOT.glob("usr/lib/*-gnu"),
+    ]
+    for path in (path for folder in folders for path in folder.iterdir() if path.is_file() and not path.is_symlink()):
+        with path.open("r+b") as file:
+            is_program = file.read(4) == b"\x7fELF"
+            if is_program:
+                file.truncate(-(-path.stat().st_size // LARGE_PAGES[-1]) * LARGE_PAGES[-1])
 
 
 @pytest.fixture(scope="module")
@@ -153,19 +176,19 @@ def test_emulated_characterise_gives_the_same_figures(trace: Path, facts: dict[s
         assert [emulated_one[each] for each in figures] == [native_one[each] for each in figures]
 
 
-def trial(folder: Path, routes: list[dict[str, object]]) -> dict[str, Any]:
+def trial(folder: Path, routes: list[dict[str, object]], **variables: str) -> dict[str, Any]:
     """Surveys known_calls, compiles a plan of these routes, and runs one round; returns its result."""
     program = [str(PROGRAMS / "known_calls"), str(COUNT), str(THREADS)]
     survey, plan, compiled, result = (folder / name for name in ("survey", "a.plan.json", "routes", "result"))
-    done = emulated("millpond-trial", "--survey", str(survey), "--", *program)
+    done = emulated("millpond-trial", "--survey", str(survey), "--", *program, **variables)
     assert done.returncode == 0, done.stderr
     identity = json.loads(survey.read_text())["processes"][0]["program"]
     plan.write_text(json.dumps({"schema": "millpond.plan/1", "program": identity, "routes": routes}))
-    done = emulated("millpond-trial", "--compile", str(plan), "--modules", str(survey), "-o", str(compiled))
+    words = ("--compile", str(plan), "--modules", str(survey), "-o", str(compiled))
+    done = emulated("millpond-trial", *words, **variables)
     assert done.returncode == 0, done.stderr
-    done = emulated(
-        "millpond-trial", "--round", "plan", "--routes", str(compiled), "--result", str(result), "--", *program
-    )
+    words = ("--round", "plan", "--routes", str(compiled), "--result", str(result), "--", *program)
+    done = emulated("millpond-trial", *words, **variables)
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(result.read_text())
     assert document["exit_status"] == 0
@@ -189,6 +212,48 @@ def test_a_plan_from_the_trace_can_be_tried(trace: Path, tmp_path: Path) -> None
     assert plans
     result = trial(tmp_path, json.loads(plans[0].read_text())["routes"])
     assert sum(pool["allocations"] for pool in result["router"]["pools"]) >= COUNT * THREADS
+
+
+@pytest.mark.usefixtures("whole_pages")
+@pytest.mark.parametrize("page_bytes", LARGE_PAGES)
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("calls", ()),
+        ("threads", ("together", "1000")),
+        ("stacks", ("recursion",)),
+        ("signals", ("handler",)),
+        ("processes", ("fork", "50")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
+)
+def test_large_pages_record_the_same(program: str, arguments: tuple[str, ...], page_bytes: int, tmp_path: Path) -> None:
+    printed = record(tmp_path / "t.mpt", program, *arguments, QEMU_PAGESIZE=str(page_bytes))
+    said = re.findall(r"^(allocations|reallocations) (\d+)$", printed, re.MULTILINE)
+    counted = [marked_counts(trace) for trace in tmp_path.glob("t.mpt*")]
+    for name in ("allocations", "reallocations"):
+        assert sum(each[name] for each in counted) == sum(int(number) for which, number in said if which == name)
+    assert not re.findall(r"^.*: (?!1$)\d+$", printed, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("whole_pages")
+@pytest.mark.parametrize("page_bytes", LARGE_PAGES)
+def test_large_pages_try_the_same(page_bytes: int, tmp_path: Path) -> None:
+    routes = [route("orders::book", "orders"), route("prices::table", "prices")]
+    result = trial(tmp_path, routes, QEMU_PAGESIZE=str(page_bytes))
+    pools = {pool["pool"]: (pool["allocations"], pool["deallocations"]) for pool in result["router"]["pools"]}
+    assert pools == {"orders": (COUNT * THREADS,) * 2, "prices": (COUNT * THREADS,) * 2}
+
+
+@pytest.mark.usefixtures("whole_pages")
+@pytest.mark.parametrize("page_bytes", LARGE_PAGES)
+def test_calls_for_memory_begin_at_pages(page_bytes: int, tmp_path: Path) -> None:
+    words = ("-o", str(tmp_path / "t.mpt"), "--", str(PROGRAMS / "threads"), "together", "1000")
+    done = emulated("millpond-record", *words, QEMU_PAGESIZE=str(page_bytes), QEMU_STRACE="1")
+    assert done.returncode == 0, done.stderr
+    calls = re.findall(r"\b(?:munmap|mprotect|madvise|mremap)\((0x[0-9a-f]+|\d+),", done.stderr)
+    assert len(calls) > 50
+    assert [address for address in calls if int(address, 0) % page_bytes != 0] == []
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,13 @@ bool open_page(const fault& what) noexcept {
     return what.address == closed_page && pages::commit(closed_page, pages::size());
 }
 
+#if defined(__linux__) && defined(__x86_64__)
 volatile bool is_a_write_seen = false;
 bool note_write(const fault& what) noexcept {
     is_a_write_seen = what.is_write && what.instruction != nullptr && what.register_count > 0;
     return pages::commit(closed_page, pages::size());
 }
+#endif
 
 // Returns the wait status of a child that runs `act`; signals and handlers are the child's own.
 template <class Action>

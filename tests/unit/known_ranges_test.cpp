@@ -147,7 +147,7 @@ TEST(live_blocks, each_block_is_freed_by_its_own_size) {
 
 TEST(live_blocks, an_unknown_block_keeps_the_given_size) {
     detail::live_blocks known;
-    char memory[64];
+    char memory[64] = {};
     known.note(memory, 24, 24, 8);
     known.resize(memory + 32, 16);
     known.resize(memory, 16);

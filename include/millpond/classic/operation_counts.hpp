@@ -65,7 +65,8 @@ struct operation_counts {
     void note_growth() noexcept { ++growths; }
     // `before`, `after`: the neighbours in the list, the same if it was empty. A page is counted once an insertion.
     void note_insertion(const void* before, const void* node, const void* after) noexcept {
-        const auto page_of = [](const void* place) { return reinterpret_cast<std::uintptr_t>(place) / 4096; };
+        constexpr std::uintptr_t page_bytes = 4096;
+        const auto page_of = [](const void* place) { return reinterpret_cast<std::uintptr_t>(place) / page_bytes; };
         const std::uintptr_t first = page_of(before), own = page_of(node), last = page_of(after);
         ++insertions;
         relinked_nodes += before == after ? 2 : 3;

@@ -28,9 +28,8 @@ class dyn_array_2023 {
   public:
     using value_type = T;
     static constexpr std::string_view name = "dyn_array_2023";
-    static constexpr std::size_t page = 4096;
 
-    explicit dyn_array_2023(std::size_t most, std::size_t step = page)
+    explicit dyn_array_2023(std::size_t most, std::size_t step = Pages::size())
         : step_(step), room_bytes_(up_to_step(most * sizeof(T))) {
         void* const memory =
             ::mmap(nullptr, room_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -12,13 +12,13 @@
 #include "contenders.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/frame/passes.hpp"
+#include "millpond/os/pages.hpp"
 #include "workload.hpp"
 
 namespace millpond::library {
 namespace {
 
 constexpr std::uint64_t level_bytes = std::uint64_t{32} << 20;
-constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t block_alignment = 8;
 
 template <class C>
@@ -60,7 +60,7 @@ class random_blocks {
     std::uint32_t take() {
         const std::uint32_t bytes = 1 + random_.below(largest_);
         auto* const start = static_cast<unsigned char*>(C::take(C::handle(pool_), bytes, block_alignment));
-        for (std::size_t at = 0; at < bytes; at += page_bytes) start[at] = 1;
+        for (std::size_t at = 0; at < bytes; at += os::pages::size()) start[at] = 1;
         start[bytes - 1] = 1;
         blocks_.push_back({start, bytes});
         live_bytes_ += bytes;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lab/program/model_page.hpp"
 #include "lab/suites/common/random_numbers.hpp"
 #include "lab/suites/common/slot_array.hpp"
 #include "lab/suites/frame/passes.hpp"
@@ -22,7 +23,7 @@
 namespace millpond::library {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t page_bytes = program::model_page_bytes;
 constexpr std::uint64_t kept_of = 1000;  // one in so many stays
 
 using number = std::uint64_t;

@@ -4,13 +4,14 @@
 //   block │▒▒▒▒│ ─realloc─▶ │▒▒▒▒▒▒│ ─realloc─▶ │▒▒▒▒▒▒▒▒▒│   by `percent` each time; new bytes are written
 //
 // `blocks` grow in turns, so that no block has the end of the heap to itself.
+#include "lab/program/model_page.hpp"
 #include "lab/suites/frame/window.hpp"
 #include "workload.hpp"
 
 namespace millpond::malloc_suite {
 namespace {
 
-constexpr std::size_t first_bytes = 64, page_bytes = 4096;
+constexpr std::size_t first_bytes = 64, page_bytes = program::model_page_bytes;
 
 class growing_block {
   public:

@@ -24,7 +24,7 @@ constexpr parameter parameters[] = {
     {"log2_bytes", 26, 12, 40, "bytes of the range"}, pages_parameter, frame::seed_parameter};
 constexpr metric metrics[] = {"touch_seconds", "give_seconds", "again_seconds", "both_seconds",
                               "touched_bytes", "given_bytes",  "given_share"};
-constexpr std::size_t page = 4096;
+const std::size_t page = os::pages::size();
 
 class mapped_range {
   public:

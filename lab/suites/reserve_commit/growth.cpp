@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "counted_pages.hpp"
+#include "millpond/os/pages.hpp"
 
 namespace millpond::reserve_commit {
 namespace {
@@ -38,7 +39,6 @@ constexpr metric metrics[] = {"destroy_seconds",
                               {"stopped_reads", "share"}};
 
 constexpr std::uint64_t most_watched = std::uint64_t{1} << 20;
-constexpr std::uintptr_t page_bytes = 4096;
 
 // Returns: 1 if the processor stops a child that reads this byte, 0 if not; nothing if no child can be started.
 std::optional<double> stops_reads_of(std::uintptr_t address) {
@@ -72,6 +72,7 @@ void watch(const point& asked, bool huge, outcome& result) {
     result.set_count("address_changes", changes);
     if (!has_steps(asked.contender) || huge) return;
     const auto end = reinterpret_cast<std::uintptr_t>(&array[0]) + *room_of(array) * sizeof(typename Array::value_type);
+    const std::uintptr_t page_bytes = os::pages::size();
     if (const auto stopped = stops_reads_of((end + page_bytes - 1) / page_bytes * page_bytes))
         result.set("stopped_reads", *stopped);
 }

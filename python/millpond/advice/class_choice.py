@@ -38,8 +38,8 @@ import numpy.typing as npt
 from millpond.advice.code_homes import default_class
 from millpond.advice.size_tables import Series, SizeTable
 from millpond.system.errors import Failure, Status
+from millpond.system.model_page import MODEL_PAGE_BYTES
 
-PAGE_BYTES = 4096
 # Bytes of tags in each block of the general allocator.
 TAG_BYTES = 16
 CLASSES_AT_MOST = 32
@@ -61,10 +61,10 @@ Costs = npt.NDArray[np.float64]
 
 def run_bytes(size: int) -> int:
     """Returns the bytes of pages that size_map takes for a class: the fewest whose blocks lose at most an eighth."""
-    pages = -(-size // PAGE_BYTES)
-    while pages * PAGE_BYTES % size > pages * PAGE_BYTES // 8:
+    pages = -(-size // MODEL_PAGE_BYTES)
+    while pages * MODEL_PAGE_BYTES % size > pages * MODEL_PAGE_BYTES // 8:
         pages += 1
-    return pages * PAGE_BYTES
+    return pages * MODEL_PAGE_BYTES
 
 
 def held_bytes(size: int, blocks: npt.ArrayLike) -> npt.NDArray[np.int64]:

@@ -15,11 +15,11 @@ from millpond.rounds.layouts import CAPTURE
 from millpond.rounds.real_program import RealProgram, require_program
 from millpond.system import callgrind, native
 from millpond.system.errors import Failure, Status
+from millpond.system.model_page import MODEL_PAGE_BYTES
 
 # The line about the tool that Valgrind starts, in its output with -d.
 _STARTED = re.compile(r"launching (\S+)/none-amd64-linux")
 _COUNTED = tuple(re.compile(rf"{what}:\s+([\d,]+)") for what in (r"I\s+refs", r"D\s+refs", r"D1\s+misses"))
-_PAGE_BYTES = 4096
 _STEP_BYTES, _LEAST_BYTES = 528, 1200  # from one environment to the next; enough to subtract a library's name
 
 
@@ -33,11 +33,11 @@ class CacheShape(NamedTuple):
     @classmethod
     def memory(cls, pages: int) -> CacheShape:
         """A memory of that many pages that keeps the most recently used ones; its misses are page faults."""
-        return cls(pages * _PAGE_BYTES // 1024, pages, _PAGE_BYTES)
+        return cls(pages * MODEL_PAGE_BYTES // 1024, pages, MODEL_PAGE_BYTES)
 
     @property
     def is_memory(self) -> bool:
-        return self.line_bytes == _PAGE_BYTES
+        return self.line_bytes == MODEL_PAGE_BYTES
 
     @property
     def name(self) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 from millpond.cells.cell import SURROUNDINGS, Outcome
 from millpond.statistics.order_statistics import Summary, summarise
+from millpond.system.model_page import MODEL_PAGE_BYTES
 from millpond_bench.experiments.bench_document import JudgedBar, JudgedClaim, JudgedOnDocuments, Number, Rule
 from millpond_bench.experiments.experiment_data import Point
 from millpond_bench.experiments.result_table import ResultRow
@@ -37,7 +38,7 @@ VERDICTS = (HOLDS, STRONGER, WEAKER, OPPOSITE, ABSENT, UNDECIDED, NOT_MEASURED, 
 REPORTED = ""
 FOLDER = "claims"
 # The kernel counts resident pages in batches of this many for each processor: a smaller amount is invisible.
-RESOLUTION_BYTES = 64 * 4096
+RESOLUTION_BYTES = 64 * MODEL_PAGE_BYTES
 _ROUNDING = 1e-9
 _MISSED_SHOWN = 6
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 
 from millpond.rounds.simulation_data import Simulator
+from millpond.system.model_page import MODEL_PAGE_BYTES
 
-PAGE_BYTES = 4096
 # Memories whose page faults are counted: powers of two and the middle between them.
 MEMORIES_KIBIBYTES = tuple(sorted({2**i for i in range(6, 17)} | {3 * 2**i for i in range(5, 15)}))
 # Faults between these shares of all touched pages make the slope.
@@ -21,7 +21,7 @@ def faults_of(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
     distinct = pages.count("distinct")
     found: dict[str, float] = {"pages": distinct}
     for size in MEMORIES_KIBIBYTES:
-        found[f"faults_{size}"] = _faults(pages, size * 1024 // PAGE_BYTES)
+        found[f"faults_{size}"] = _faults(pages, size * 1024 // MODEL_PAGE_BYTES)
     slope = fault_slope({room: _faults(pages, room) for room in _rooms(distinct)})
     return found if slope is None else {**found, "fault_slope": slope}
 

@@ -121,7 +121,7 @@ _SENTENCES_OF_7 = (
     # 16 lives of the largest take longer than all other points together.
     Part(structures_at((5, 9), (12,), 19)),
     Part(structures_at((6, 7), (12,), 19), (ALIASES["AS1"], ALIASES["AS2"])),
-    *_structures_parts(19, (), (7,))[5:12:2],  # the jump of texts from 2^7 to 2^8
+    *_structures_parts(17, (), (7,))[5:12:2],  # the jump of texts from 2^7 to 2^8
     Part(structures_at((11,), (9, 11), 19), (ALIASES["AS1"], ALIASES["AS2"])),
     Part(structures_at((11,), (11, 13), 19), tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11"))),
     Part(structures_at((5,), (14, 16), 23), tuple(ALIASES[name] for name in ("AS1", "AS3", "AS7", "AS11"))),
@@ -138,13 +138,13 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
         parts={
             "quick": _structures_parts(18, (8, 11), (6, 8)),
             "standard": (
-                *_structures_parts(19, (6, 8, 10, 12, 14, 16), (6, 8, 10)),
+                *_structures_parts(17, (6, 8, 10, 12, 14, 16), (6, 8, 10)),
                 *_SENTENCES_OF_7,
                 # The cost of the lock, at a few points.
                 *(replace(part, strategies=(*LOCKED.values(), *OF_2015.values()))
-                  for part in _structures_parts(19, (10,), (10,))[1:7:5]),
-                *crossed(_structures_parts(19, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
-                *crossed(_structures_parts(18, (8,), (8,)), _DESTROYED, toolchain=COMPILERS),
+                  for part in _structures_parts(17, (10,), (10,))[1:7:5]),
+                *crossed(_structures_parts(17, (8,), (8,)), _GLOBAL_AND_LOCAL, malloc=MALLOCS),
+                *crossed(_structures_parts(17, (8,), (8,)), _DESTROYED, toolchain=COMPILERS),
             ),
             "paper": (
                 *_structures_parts(27, range(6, 17), range(6, 17)),

@@ -12,6 +12,7 @@ from functools import wraps
 from math import log2
 
 from millpond.cells.cell import LITTER
+from millpond.system.model_page import MODEL_PAGE_BYTES
 from millpond_bench.experiments.run_rules import Needs
 
 _START_SECONDS = 0.03
@@ -103,7 +104,7 @@ def utilization(at: Mapping[str, str], strategy: str) -> Needs:
     total, live = 2 ** int(at["log2_t"]), 2 ** int(at["log2_a"])
     blocks = total >> int(at["log2_s"])
     never_freed = _is_never_reused(strategy, 2 ** int(at["log2_s"]))
-    touched = min(total, 4096 * blocks) if never_freed else 0
+    touched = min(total, MODEL_PAGE_BYTES * blocks) if never_freed else 0
     seconds = _START_SECONDS + blocks * 60e-9 + touched / 1024 * _FAULT_SECONDS
     return Needs(seconds, 8 * _MIB + (touched if never_freed else 4 * live))
 

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "millpond/os/pages.hpp"
 #include "preload/block_depot.hpp"
 #include "preload/thread_cache.hpp"
 
@@ -432,8 +433,9 @@ TEST(depot, a_chain_of_fresh_blocks_lies_in_one_page) {
             blocks += taken.count;
             ++pages;
         }
-        EXPECT_GE((pages + 1) * 4096, 40 * bytes) << bytes;
-        EXPECT_LE(blocks * cached_classes::bytes_of(size_class), (pages + 1) * 4096) << bytes;
+        const std::size_t room = (pages + 1) * millpond::os::pages::size();
+        EXPECT_GE(room, 40 * bytes) << bytes;
+        EXPECT_LE(blocks * cached_classes::bytes_of(size_class), room) << bytes;
     }
 }
 
@@ -472,13 +474,14 @@ TEST(depot, tells_its_blocks_and_lists_in_the_record_of_all_allocators) {
 
 TEST(huge_regions, cost_at_most_a_fifteenth_of_what_is_resident) {
     using millpond::preload::huge_regions;
-    for (std::size_t resident = 0; resident <= huge_regions::region_pages; ++resident) {
-        const std::size_t added = huge_regions::region_pages - resident;
+    for (std::size_t resident = 0; resident <= huge_regions::region_pages(); ++resident) {
+        const std::size_t added = huge_regions::region_pages() - resident;
         EXPECT_EQ(huge_regions::is_full_enough(resident), added * 15 <= resident) << resident;
     }
     EXPECT_FALSE(huge_regions::is_full_enough(0));
-    EXPECT_FALSE(huge_regions::is_full_enough(479));
-    EXPECT_TRUE(huge_regions::is_full_enough(480));
+    const std::size_t enough = huge_regions::region_pages() / 16 * 15;
+    EXPECT_FALSE(huge_regions::is_full_enough(enough - 1));
+    EXPECT_TRUE(huge_regions::is_full_enough(enough));
 }
 
 // A kernel that cannot collapse pages changes nothing; the bound holds there, too.

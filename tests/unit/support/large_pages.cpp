@@ -55,8 +55,8 @@ int getpagesize() noexcept { return static_cast<int>(page_bytes()); }
 void* mmap(void* wanted, std::size_t bytes, int access, int flags, int descriptor, off_t offset) noexcept {
     static auto* const real = next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
     static auto* const release = next<int(void*, std::size_t)>("munmap");
-    if (bytes == 0 || static_cast<std::size_t>(offset) % page_bytes() != 0 ||
-        ((flags & MAP_FIXED) != 0 && !is_aligned(wanted))) {
+    const bool is_fixed = (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+    if (bytes == 0 || static_cast<std::size_t>(offset) % page_bytes() != 0 || (is_fixed && !is_aligned(wanted))) {
         refuse();
         return MAP_FAILED;
     }
@@ -65,7 +65,7 @@ void* mmap(void* wanted, std::size_t bytes, int access, int flags, int descripto
         errno = ENOMEM;
         return MAP_FAILED;
     }
-    if ((flags & MAP_FIXED) != 0) return real(wanted, whole, access, flags, descriptor, offset);
+    if (is_fixed) return real(wanted, whole, access, flags, descriptor, offset);
     // Takes a page more, and puts the mapping on the first multiple in it.
     void* const range = real(nullptr, whole + page_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (range == MAP_FAILED) return MAP_FAILED;
