@@ -13,8 +13,11 @@ CAPTURES = preload/all lab/references/all lab/simulate/all lab/layout/all lab/ma
 # Compilers and standard libraries, each with a preset toolchain-NAME (python/millpond_bench/experiments/surroundings.py).
 TOOLCHAINS = gcc clang clang-libc++
 
-.PHONY: help setup build demo docs quick test test-more test-all check bench bench-toolchains bench-lab bench-library \
-	bench-malloc bench-references results coverage format release clean
+# Platforms that an emulator runs, each with a preset toolchain-NAME (python/millpond_bench/experiments/platforms.py).
+PLATFORMS = aarch64
+
+.PHONY: help setup build demo docs quick test test-more test-all check bench bench-toolchains bench-platforms bench-lab \
+	bench-library bench-malloc bench-references results coverage format release clean
 
 help: ## show this menu
 	@echo "millpond: would a local allocator make this program faster or smaller, where, which one, by how much?"
@@ -56,6 +59,7 @@ results: ## run the published experiments at standard scale (hours); write the v
 	@scripts/setup build demo bench-study
 	@scripts/build release $(SUITES) $(CAPTURES)
 	@.venv/bin/millpond-bench run all --store results/store
+	@$(MAKE) --no-print-directory bench-platforms
 	@.venv/bin/millpond report results/store -o results:docs/results
 	@.venv/bin/python scripts/quote_results
 
@@ -65,6 +69,11 @@ bench-toolchains: ## compare gcc, clang, and clang with libc++ on them; write re
 	@mkdir -p results/bench
 	@.venv/bin/millpond-bench run all --scale quick --toolchain $$(tr ' ' , <<< '$(TOOLCHAINS)') \
 		-o results/bench/toolchains.json -o results/bench/toolchains.html
+
+bench-platforms: ## judge on emulated platforms what does not rest on time; keep the verdicts in results/store
+	@scripts/setup build demo $(PLATFORMS)
+	@for one in $(PLATFORMS); do scripts/build toolchain-$$one $(SUITES) || exit; done
+	@.venv/bin/millpond-bench run all --toolchain $$(tr ' ' , <<< '$(PLATFORMS)') --store results/store
 
 bench-lab: ## measure recording, characterising and trials against their limits
 	@scripts/setup build demo test bench

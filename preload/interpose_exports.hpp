@@ -11,8 +11,9 @@
 //   or void deallocate(void* p, const call_site&);
 // It may have one more, for operator new: like allocate, but a failure is retried through next_new, which throws.
 //   void* allocate_for_new(size_t bytes, const call_site&);        // not noexcept
-// A backend that sleeps at times also has bool is_asleep(): a call then goes on to the program's own malloc, before
-// anything is done for the backend.
+// A call that does not concern the backend goes on to the program's own malloc, before anything is done for it: a
+// backend that sleeps at times has bool is_asleep(), and one that chooses has
+//   bool passes(size_t bytes);  bool passes(void* p);  bool passes(void* old, size_t bytes);
 // A null from an allocating function is a failure with errno set. This layer, and no other, decides the meaning of a
 // call for errno, overflow, alignment and null, as the C library does.
 #pragma once
@@ -44,22 +45,24 @@ using entry_site = backend::call_site;
     return true;
 }
 
-template <class Backend = backend>
-[[gnu::always_inline]] inline bool is_asleep() noexcept {
-    if constexpr (requires { Backend::is_asleep(); })
+template <class Backend = backend, class... Arguments>
+[[gnu::always_inline]] inline bool passes(Arguments... arguments) noexcept {
+    if constexpr (requires { Backend::passes(arguments...); })
+        return Backend::passes(arguments...);
+    else if constexpr (requires { Backend::is_asleep(); })
         return Backend::is_asleep();
     else
         return false;
 }
 
 [[gnu::always_inline]] inline void* allocate_here(std::size_t bytes) noexcept {
-    if (is_asleep()) [[unlikely]]
+    if (passes(bytes)) [[unlikely]]
         return real::allocate_once(bytes);
     return backend::allocate(bytes, entry_site::here());
 }
 
 [[gnu::always_inline]] inline void* allocate_aligned_here(std::size_t alignment, std::size_t bytes) noexcept {
-    if (is_asleep()) [[unlikely]]
+    if (passes(bytes)) [[unlikely]]
         return real::allocate_aligned_once(alignment, bytes);
     return backend::allocate_aligned(alignment, bytes, entry_site::here());
 }
@@ -67,7 +70,7 @@ template <class Backend = backend>
 // A backend whose deallocate takes a site gets the site of the free.
 template <class Backend = backend>
 [[gnu::always_inline]] inline void deallocate_at(void* p) noexcept {
-    if (is_asleep()) [[unlikely]]
+    if (passes(p)) [[unlikely]]
         return real::deallocate_once(p);
     if constexpr (requires(entry_site site) { Backend::deallocate(p, site); })
         Backend::deallocate(p, entry_site::here());
@@ -76,7 +79,7 @@ template <class Backend = backend>
 }
 
 [[gnu::always_inline]] inline void* reallocate_here(void* old, std::size_t bytes) noexcept {
-    if (is_asleep()) [[unlikely]]
+    if (passes(old, bytes)) [[unlikely]]
         return real::reallocate_once(old, bytes);
     if (old == nullptr) return backend::allocate(bytes, entry_site::here());
     if (bytes == 0 && real::is_libc()) {  // as the C library does; other providers decide themselves
@@ -108,7 +111,7 @@ template <class Backend = backend>
 }  // namespace millpond::preload
 
 MILLPOND_HOOK(malloc, extern "C" void* malloc(std::size_t bytes)) noexcept {
-    if (millpond::preload::is_asleep()) [[unlikely]]
+    if (millpond::preload::passes(bytes)) [[unlikely]]
         return millpond::preload::real::allocate_once(bytes);
     return millpond::preload::backend::allocate(bytes, MILLPOND_HOOK_SITE);
 }
@@ -122,7 +125,7 @@ void free_aligned_sized(void* p, std::size_t, std::size_t) noexcept { millpond::
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
     std::size_t product;
     if (millpond::preload::multiply_overflows(count, bytes, product)) return nullptr;
-    if (millpond::preload::is_asleep()) [[unlikely]]
+    if (millpond::preload::passes(product)) [[unlikely]]
         return millpond::preload::real::allocate_zeroed_once(product);
     return millpond::preload::backend::allocate_zeroed(product, millpond::preload::entry_site::here());
 }
@@ -180,12 +183,12 @@ std::size_t malloc_usable_size(void* p) noexcept {
 // A throwing form that fails is repeated by the next operator new behind us. It calls the new-handler and throws as the
 // program's own C++ library does, so this library needs none. Its tries come back through malloc.
 MILLPOND_HOOK(_Znwm, void* operator new(std::size_t bytes)) {
-    if (millpond::preload::is_asleep()) [[unlikely]]
+    if (millpond::preload::passes(bytes)) [[unlikely]]
         return millpond::preload::pass_new(bytes);
     return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }
 MILLPOND_HOOK(_Znam, void* operator new[](std::size_t bytes)) {
-    if (millpond::preload::is_asleep()) [[unlikely]]
+    if (millpond::preload::passes(bytes)) [[unlikely]]
         return millpond::preload::pass_new(bytes);
     return millpond::preload::allocate_for_new(bytes, MILLPOND_HOOK_SITE);
 }

@@ -31,6 +31,9 @@ class page_stock {
     }
     // `bytes`: the size taken. Null is allowed and does nothing.
     void give(void* p, std::size_t bytes) noexcept;
+    // Returns the first byte of the latest region; null: none. It begins with the address of the one before, and its
+    // bytes; so another process can find all of them.
+    [[nodiscard]] const void* latest_region() const noexcept { return regions_; }
     // Unmaps all regions. No block may be in use, and no other thread inside.
     void clear() noexcept;
 

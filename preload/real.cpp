@@ -52,8 +52,13 @@ bool real::find_provider() noexcept {
     }
     const bool usable =
         same || (found.allocate_zeroed != nullptr && found.reallocate != nullptr && found.deallocate != nullptr);
-    __atomic_store_n(&provider_, usable && !same ? foreign : libc, __ATOMIC_RELEASE);
-    return provider_ == libc;
+    const bool is_libc = !usable || same;
+    __atomic_store_n(&provider_, is_libc ? libc : foreign, __ATOMIC_RELEASE);
+    if (is_libc) {
+        __atomic_store_n(&allocate_, &__libc_malloc, __ATOMIC_RELAXED);
+        __atomic_store_n(&deallocate_, &__libc_free, __ATOMIC_RELAXED);
+    }
+    return is_libc;
 }
 
 // EINVAL is a wrong alignment, which no memory corrects. For a size that no system has, nothing is returned.

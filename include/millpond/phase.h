@@ -26,9 +26,9 @@ extern "C" {
 #endif
 
 #if defined(__ELF__) && defined(__GNUC__)
-
 /* A reference that does not make the linker search for dlsym. */
 static void* millpond_phase_search(void* handle, const char* name) __attribute__((weakref("dlsym"), unused));
+#endif
 
 #ifdef __cplusplus
 inline
@@ -37,6 +37,7 @@ static inline
 #endif
     void
     millpond_phase(const char* name) {
+#if defined(__ELF__) && defined(__GNUC__)
     typedef void (*mark)(const char* begin, size_t bytes);
     static void* found; /* null: not looked for; its own address: there is no recorder */
     void* const none = &found;
@@ -50,21 +51,10 @@ static inline
     mark begin_phase;
     __builtin_memcpy(&begin_phase, &recorder, sizeof recorder); /* ISO C has no cast from an object to a function */
     begin_phase(name, name ? __builtin_strlen(name) : 0);
-}
-
 #else
-
-#ifdef __cplusplus
-inline
-#else
-static inline
-#endif
-    void
-    millpond_phase(const char* name) {
     (void)name;
-}
-
 #endif
+}
 
 #ifdef __cplusplus
 }

@@ -21,6 +21,7 @@ void block_patterns::consume(const trace::event* batch, std::size_t count) {
 }
 
 void block_patterns::take(const trace::event& e, std::size_t position) {
+    if (e.thread == mpt_stream_outside) return take_from_outside(e);
     for (++seen_; seen_ > quarter_end_ && quarter_ < 3;) quarter_end_ = end_of(++quarter_);
     if (e.op == trace::operation::note) return;
     thread_state& t = thread(e.thread);
@@ -31,6 +32,12 @@ void block_patterns::take(const trace::event& e, std::size_t position) {
         end(e, position);
     else
         allocate(e, t);
+}
+
+void block_patterns::take_from_outside(const trace::event& note) {
+    if (note.bytes == mpt_note_scanned) is_scanned_ = true;
+    if (note.bytes != mpt_note_unreached) return;
+    if (block* const lost = live_.find(note.address)) lost->lose();
 }
 
 void block_patterns::allocate(const trace::event& e, thread_state& t) {
@@ -183,7 +190,10 @@ void block_patterns::finish() {
     for (thread_state& t : threads_)
         if (t.is_resizing) drop_resize(t);
     live_.for_each([this](std::uint64_t, const block& b) {
-        ++rows_[row_of(b.context())].left[b.quarter()];
+        context_patterns& row = rows_[row_of(b.context())];
+        ++row.left[b.quarter()];
+        row.lost += b.is_lost();
+        row.lost_bytes += b.is_lost() ? b.bytes() : 0;
         settle(b);
     });
 }

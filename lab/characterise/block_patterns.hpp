@@ -43,10 +43,11 @@ struct growth_counts {
     std::uint64_t not_larger = 0;  // replacements that were no step, because the newer block is not larger
 };
 
-// The counts of one context. `left`: objects by quarter.
+// The counts of one context. `left`: objects by quarter; `lost`: those of them that a scan has not reached.
 struct context_patterns {
     std::uint32_t context = 0;
     std::array<std::uint64_t, 4> left{};
+    std::uint64_t lost = 0, lost_bytes = 0;
     temporary_counts temporaries;
     growth_counts growth;
 };
@@ -56,7 +57,8 @@ class block_patterns {
     static constexpr unsigned temporary_limit_log2 = 4;
     static constexpr std::uint64_t temporary_events = std::uint64_t{1} << temporary_limit_log2;
 
-    // `contexts`: the number of nodes. `events`: the number of events with notes; it decides the length of a quarter.
+    // `contexts`: the number of nodes. `events`: the number of events with notes, except those from outside the process;
+    // it decides the length of a quarter.
     block_patterns(std::size_t contexts, std::uint64_t events)
         : row_of_(std::max<std::size_t>(contexts, 1)),
           events_(std::max<std::uint64_t>(events, 1)),
@@ -67,11 +69,13 @@ class block_patterns {
 
     // Contexts that allocated, in the order in which they first did.
     const std::vector<context_patterns>& contexts() const { return rows_; }
+    // Returns whether the heap was scanned at the process's end, so that `lost` is known.
+    bool is_scanned() const { return is_scanned_; }
 
   private:
     // The record of a live object. Trivially copyable, 24 bytes.
     //
-    //   bits   thread 20 │ bytes 44     context 32 │ chain 32     is_resized 1 │ quarter 2 │ born 61
+    //   bits   thread 20 │ bytes 44     context 32 │ chain 32     is_resized 1 │ quarter 2 │ is_lost 1 │ born 60
     class block {
       public:
         block() = default;
@@ -84,14 +88,16 @@ class block_patterns {
         std::uint64_t bytes() const { return what_ & bytes_max; }
         std::uint32_t thread() const { return static_cast<std::uint32_t>(what_ >> 44); }
         std::uint32_t context() const { return context_; }
-        std::uint64_t born() const { return when_ & ((std::uint64_t{1} << 61) - 1); }  // events of its thread
+        std::uint64_t born() const { return when_ & (lost_bit - 1); }  // events of its thread
         unsigned quarter() const { return when_ >> 61 & 3; }
         bool is_resized() const { return when_ >> 63 != 0; }
+        bool is_lost() const { return (when_ & lost_bit) != 0; }
+        void lose() { when_ |= lost_bit; }
 
         std::uint32_t chain = 0;  // position in chains_; 0: none
 
       private:
-        static constexpr std::uint64_t bytes_max = (std::uint64_t{1} << 44) - 1;
+        static constexpr std::uint64_t bytes_max = (std::uint64_t{1} << 44) - 1, lost_bit = std::uint64_t{1} << 60;
         std::uint64_t what_;
         std::uint32_t context_;
         std::uint64_t when_;
@@ -121,6 +127,7 @@ class block_patterns {
     std::uint64_t end_of(unsigned quarter) const { return ((quarter + 1) * events_ + 3) / 4; }
     void take(const trace::event& e, std::size_t position);
     void allocate(const trace::event& e, thread_state& t);
+    void take_from_outside(const trace::event& note);
     // `position`: of its block in live_, as a hint.
     void end(const trace::event& e, std::size_t position);
     // `event`: the event that ends the block; null for an end that arrived too early and meets its block now.
@@ -147,6 +154,7 @@ class block_patterns {
     trace::live_objects<block> live_;
     std::uint64_t events_, seen_ = 0, quarter_end_;
     unsigned quarter_ = 0;
+    bool is_scanned_ = false;
 };
 
 }  // namespace millpond::characterise

@@ -17,7 +17,7 @@ constexpr std::size_t frames_max = 12;
 characterisation::characterisation(const std::string& path, const std::vector<symbols::owner_group>& groups,
                                    const std::optional<window_request>& window, further_passes further)
     : path_(path),
-      reader_(path),
+      reader_(path, trace::sampled_traces::accepted),
       own_functions_(std::make_unique<symbols::context_functions>(reader_.contexts(), reader_.modules())),
       functions_(own_functions_.get()),
       subsystems_(*functions_, groups),
@@ -62,13 +62,24 @@ void characterisation::count_phases(const phase_boundaries& found) {
     phases_->finish();
 }
 
+// Phases and patterns need every event, so a sampled trace has none.
 void characterisation::run(const std::optional<window_request>& window, further_passes further) {
+    if (const std::uint64_t interval = reader_.process().sample_bytes; interval != 0) {
+        estimates_.emplace(subsystems_, reader_.contexts().size(), interval, ticks_per_ns_);
+        further = {};
+    }
     if (window) find_window(*window);
-    if (further.patterns) patterns_.emplace(reader_.contexts().size(), reader_.event_count());
+    if (further.patterns) {
+        std::uint64_t events = 0;
+        for (const trace::stream_record& stream : reader_.streams())
+            if (stream.is_of_program()) events += stream.events;
+        patterns_.emplace(reader_.contexts().size(), events);
+    }
     phase_search search(subsystems_.subsystems().size(), reader_.event_count());
     if (further.phases) counts_.search_phases(search);
     reader_.for_each_batch([this](const trace::event* batch, std::size_t count) {
         counts_.consume(batch, count);
+        if (estimates_) estimates_->consume(batch, count);
         if (patterns_) patterns_->consume(batch, count);
         observations_.consume(batch, count);
         if (!window_) return;
@@ -77,6 +88,10 @@ void characterisation::run(const std::optional<window_request>& window, further_
     });
     count_phases(search.finish());
     counts_.finish();
+    if (estimates_) {
+        estimates_->finish();
+        counts_.take_estimates(*estimates_);
+    }
     if (patterns_) patterns_->finish();
     if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);

@@ -18,6 +18,7 @@
 #include "lab/characterise/observed_scopes.hpp"
 #include "lab/characterise/owner_keys.hpp"
 #include "lab/characterise/phase_counts.hpp"
+#include "lab/characterise/sample_estimates.hpp"
 #include "lab/characterise/scope_tree.hpp"
 #include "lab/characterise/thread_clock.hpp"
 #include "lab/program/json.hpp"
@@ -77,6 +78,8 @@ class characterisation {
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
     const event_window* window() const { return window_ ? &*window_ : nullptr; }
+    // Null: the trace has every event.
+    const sample_estimates* estimates() const { return estimates_ ? &*estimates_ : nullptr; }
     // Null: not counted by phase, or the trace has one phase only.
     const phase_counts* phases() const { return phases_ ? &*phases_ : nullptr; }
     const thread_clock& clock() const { return *clock_; }
@@ -113,6 +116,7 @@ class characterisation {
     scope_tree scopes_;
     double ticks_per_ns_;
     event_counts counts_;
+    std::optional<sample_estimates> estimates_;
     std::optional<phase_counts> phases_;
     std::optional<block_patterns> patterns_;
     std::optional<event_window> window_;

@@ -10,6 +10,7 @@
 #include "lab/characterise/pattern_json.hpp"
 #include "lab/characterise/phase_json.hpp"
 #include "lab/characterise/reference_json.hpp"
+#include "lab/characterise/sample_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
 #include "lab/trace/wholeness.hpp"
 
@@ -35,6 +36,7 @@ json subsystems_json(const characterisation& from, module_debug& debug, containe
     for (const std::uint32_t s : from.order()) {
         json one = subsystem_json(from, s);
         one["containers"] = containers.of(s);
+        add_estimates(one, from, s);
         one["freed_at"] = freeings.of(s);
         one["freed_elsewhere"] = freeings.left_out(s);
         for (json& scope : one["legality"]) {
@@ -125,6 +127,7 @@ json to_json(const characterisation& from) {
     if (from.window())
         all["notes"].push_back("D, V, U, C, N and W are those of the window, all else is of the whole trace");
     all["window"] = window_json(from);
+    add_estimates(all, from);
     return all;
 }
 
@@ -163,11 +166,12 @@ void add_trace_facts(json& facts, const trace::reader& reader) {
     double cpu_ns = 0;
     for (const trace::stream_record& stream : reader.streams()) cpu_ns += static_cast<double>(stream.cpu_ns);
     facts["cpu_seconds"] = cpu_ns * 1e-9;
-    facts["threads"] = reader.streams().size();
+    facts["threads"] = std::ranges::count_if(reader.streams(), &trace::stream_record::is_of_program);
+    facts["sample_bytes"] = process.sample_bytes != 0 ? json(process.sample_bytes) : json();
 }
 
 json summarise(const std::string& path, bool accepts_damaged) {
-    trace::reader reader(path);
+    trace::reader reader(path, trace::sampled_traces::accepted);
     std::uint64_t allocations = 0, frees = 0, reallocations = 0, bytes = 0;
     reader.for_each_batch([&](const trace::event* batch, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {

@@ -281,10 +281,11 @@ void event_counts::touched(const left_object& object, std::size_t surviving, boo
 }
 
 void event_counts::note(const trace::event& e) {
-    thread_state& t = thread(e.thread);
     const std::uint64_t subject = e.bytes, value = e.address;
-    t.facts.add_note(e);
     if (subject == mpt_note_phase && search_ != nullptr) search_->marked();
+    if (e.thread == mpt_stream_outside) return;
+    thread_state& t = thread(e.thread);
+    t.facts.add_note(e);
     if (subject == mpt_note_thread_end || subject == mpt_note_cpu) t.facts.last_tick = e.time_ticks;
     if (subject == mpt_note_thread_end) {
         t.active.leave_all();
@@ -368,6 +369,46 @@ void event_counts::finish() {
         });
     }
     for (const subsystem_counts& s : counts_) totals_.durations.add(s.durations);
+}
+
+void event_counts::take_estimates(const sample_estimates& estimates) {
+    const estimated_objects& whole = estimates.whole();
+    totals_.events = whole.events.rounded();
+    totals_.allocations = whole.allocations.rounded();
+    totals_.reallocations = whole.reallocations.rounded();
+    totals_.frees = whole.frees.rounded();
+    totals_.bytes = whole.bytes.rounded();
+    totals_.live_bytes = whole.live_bytes.rounded();
+    totals_.live_objects = whole.live_objects.rounded();
+    totals_.peak_bytes = whole.peak_bytes.rounded();
+    totals_.peak_objects = whole.peak_objects.rounded();
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+        subsystem_counts& s = counts_[i];
+        const estimated_subsystem& from = estimates.subsystems()[i];
+        s.reallocations = from.reallocations.rounded();
+        s.objects = from.allocations.rounded() + s.reallocations;
+        s.frees = from.frees.rounded();
+        s.realloc_frees = from.realloc_frees.rounded();
+        s.bytes = from.bytes.rounded();
+        s.live_bytes = from.live_bytes.rounded();
+        s.live_objects = from.live_objects.rounded();
+        s.peak_bytes = from.peak_bytes.rounded();
+        s.peak_objects = from.peak_objects.rounded();
+        s.freed_by_others = from.freed_by_others.rounded();
+        for (std::size_t size = 0; size < s.sizes.size(); ++size)
+            s.sizes[size] = static_cast<std::uint64_t>(from.sizes[size] + 0.5);
+        s.lifetimes_ns = {};
+        from.lifetimes.for_each(
+            [&](std::uint64_t ns, double weight) { s.lifetimes_ns.add(ns, static_cast<std::uint64_t>(weight + 0.5)); });
+    }
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+        const estimated_context& from = estimates.contexts()[i];
+        contexts_[i].objects = from.objects.rounded();
+        contexts_[i].bytes = from.bytes.rounded();
+        contexts_[i].live_bytes = from.live_bytes.rounded();
+        contexts_[i].peak_bytes = static_cast<std::uint64_t>(from.peak_bytes + 0.5);
+        left_[i] = {from.live_objects.rounded(), from.live_bytes.rounded()};
+    }
 }
 
 std::vector<event_counts::thread_facts> event_counts::threads() const {

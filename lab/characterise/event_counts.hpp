@@ -27,6 +27,7 @@
 #include "lab/characterise/page_survey.hpp"
 #include "lab/characterise/phase_search.hpp"
 #include "lab/characterise/pinned_pages.hpp"
+#include "lab/characterise/sample_estimates.hpp"
 #include "lab/characterise/size_class.hpp"
 #include "lab/symbols/subsystem_map.hpp"
 #include "lab/trace/live_objects.hpp"
@@ -140,6 +141,10 @@ class event_counts {
     // Begins a window: sizes, bytes, peaks and operations are counted from here on, and live objects count as requested
     // now. All other counts (legality, lifetimes, durations of timed operations) continue.
     void begin_window();
+
+    // For a sampled trace, after finish(): replaces the counts of what was sampled by the estimates for everything:
+    // operations, bytes, live objects, sizes and lifetimes. Legality, pages and durations stay those of the sample.
+    void take_estimates(const sample_estimates& estimates);
 
     const trace_totals& totals() const { return totals_; }
     const std::vector<subsystem_counts>& subsystems() const { return counts_; }

@@ -26,6 +26,13 @@ class histogram {
         max_ = std::max(max_, value);
     }
 
+    void add(std::uint64_t value, std::uint64_t times) {
+        if (times == 0) return;
+        add(value);
+        bins_[bin_of(value)] += times - 1;
+        count_ += times - 1;
+    }
+
     std::uint64_t count() const { return count_; }
     std::uint64_t max() const { return max_; }
 

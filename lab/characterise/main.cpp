@@ -181,6 +181,12 @@ void run(const options& chosen) {
     std::optional<window_request> window;
     if (!chosen.window.empty()) window = window_request::parse(chosen.window);
     characterisation found(chosen.traces.front(), groups, window, chosen.further);
+    const bool needs_all = window || !(chosen.scopes_to.empty() && chosen.plan_out.empty() && chosen.observed.empty() &&
+                                       chosen.contexts_to.empty());
+    if (found.estimates() != nullptr && needs_all)
+        throw program::failure(program::input, chosen.traces.front() +
+                                                   " is a sample of the allocations; plans, scopes, windows and trees "
+                                                   "of contexts need every one: record without --sample");
     found.count_references(cache);
     require_whole(chosen.traces.front(), found, chosen.accepts_damaged);
     std::optional<characterisation> observed;

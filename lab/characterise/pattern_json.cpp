@@ -56,6 +56,8 @@ struct place_patterns {
         allocations += all.counts().contexts()[one.context].objects;
         left_bytes += all.counts().left()[one.context].bytes;
         for (std::size_t i = 0; i < one.left.size(); ++i) sum.left[i] += one.left[i];
+        sum.lost += one.lost;
+        sum.lost_bytes += one.lost_bytes;
         add(sum.temporaries, one.temporaries);
         add(sum.growth, one.growth);
     }
@@ -68,11 +70,14 @@ json limits_json(const temporary_counts& counts) {
     return limits;
 }
 
-json left_json(const place_patterns& of) {
+json left_json(const place_patterns& of, bool is_scanned) {
     json quarters = json::array();
     for (const std::uint64_t objects : of.sum.left) quarters.push_back(objects);
-    return program::json_object(
-        {{"objects", left_objects(of.sum)}, {"bytes", of.left_bytes}, {"quarters", std::move(quarters)}});
+    return program::json_object({{"objects", left_objects(of.sum)},
+                                 {"bytes", of.left_bytes},
+                                 {"quarters", std::move(quarters)},
+                                 {"lost_objects", is_scanned ? json(of.sum.lost) : json()},
+                                 {"lost_bytes", is_scanned ? json(of.sum.lost_bytes) : json()}});
 }
 
 json temporaries_json(const place_patterns& of) {
@@ -186,7 +191,7 @@ void add_patterns(json& to, const characterisation& from, container_list& contai
                                    const std::uint64_t objects = left_objects(one);
                                    return objects == 0 ? 0 : std::max(objects, from.counts().left()[one.context].bytes);
                                },
-                               left_json});
+                               [&](const place_patterns& of) { return left_json(of, from.patterns()->is_scanned()); }});
     to["temporaries"] = writer.write(
         {[](counted& one) { return one.temporaries.objects[block_patterns::temporary_limit_log2]; }, temporaries_json});
     to["temporaries"]["events"] = block_patterns::temporary_events;

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t request_bytes_max = 256, reply_bytes_max = 64 << 10;
+constexpr std::size_t request_bytes_max = 512, reply_bytes_max = 64 << 10;
 
 // The folders that may be RUN, the preferred one first.
 std::vector<std::string> run_folders() {
@@ -57,7 +58,7 @@ int make_private() {
         if (const int run = open_private(folder); run >= 0) return run;
         why += (why.empty() ? "" : "; ") + folder + ": " + strerror(errno);
     }
-    throw program::failure(program::environment, "no private folder for the socket of a recording that sleeps (" + why +
+    throw program::failure(program::environment, "no private folder for the socket of a recording (" + why +
                                                      "): set XDG_RUNTIME_DIR to a folder of yours");
 }
 
@@ -104,8 +105,7 @@ control_server::control_server(std::string file) : file_(std::move(file)) {
     unlinkat(run_, name_.c_str(), 0);  // of a recorder with this number that was killed
     if (listener_ < 0 || woken_ < 0 ||
         bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 8) != 0)
-        throw program::failure(program::environment,
-                               std::string("no socket for a recording that sleeps: ") + strerror(errno));
+        throw program::failure(program::environment, std::string("no socket for a recording: ") + strerror(errno));
 }
 
 control_server::~control_server() {
@@ -114,6 +114,11 @@ control_server::~control_server() {
         const std::uint64_t one = 1;
         (void)!write(woken_, &one, sizeof one);
         thread_.join();
+    }
+    try {
+        if (marks_) marks_->settle();
+    } catch (const std::exception& why) {
+        program::say(why.what());
     }
     unlinkat(run_, name_.c_str(), 0);
     close(listener_);
@@ -124,6 +129,7 @@ control_server::~control_server() {
 // The name of a killed recorder's socket is taken over: the program with that number is ours now.
 void control_server::serve(pid_t root, mpt_slot_file& shared) {
     shared_ = &shared;
+    marks_.emplace(partial_file(file_), shared);
     const std::string name = std::to_string(root);
     if (renameat(run_, name_.c_str(), run_, name.c_str()) == 0) name_ = name;
     sigset_t all, before;
@@ -164,10 +170,17 @@ void control_server::serve_one(int client) {
 }
 
 control_reply control_server::carry_out(const std::string& request) {
-    if (request == "start") return start();
-    if (request == "stop") return end_stretch(false);
-    if (request == "snapshot") return end_stretch(true);
-    throw program::failure(program::usage, request + " is neither start nor stop nor snapshot");
+    constexpr std::string_view marking = "mark ";
+    if (request.starts_with(marking)) return mark(request.substr(marking.size()));
+    const bool known = request == "start" || request == "stop" || request == "snapshot";
+    if (!known)
+        throw program::failure(program::usage, request + " is neither start nor stop nor snapshot nor mark NAME");
+    if (__atomic_load_n(&shared_->turn, __ATOMIC_RELAXED) == 0)
+        throw program::failure(program::usage,
+                               "the program is recorded from its start to its end: 'millpond trace "
+                               "record --with idle PROGRAM' makes a recording that can " +
+                                   request);
+    return request == "start" ? start() : end_stretch(request == "snapshot");
 }
 
 control_reply control_server::start() {
@@ -186,16 +199,28 @@ control_reply control_server::start() {
     return {};
 }
 
-control_reply control_server::end_stretch(bool goes_on) {
+control_reply control_server::mark(const std::string& name) {
+    (void)turn_of_stretch();
+    marks_->mark(name);
+    return {};
+}
+
+std::uint32_t control_server::turn_of_stretch() const {
     const std::uint32_t turn = __atomic_load_n(&shared_->turn, __ATOMIC_RELAXED);
     if ((turn & mpt_asleep) != 0)
         throw program::failure(program::usage, "the program is not recorded now: start begins a trace");
+    return turn;
+}
+
+control_reply control_server::end_stretch(bool goes_on) {
+    const std::uint32_t turn = turn_of_stretch();
     if (goes_on) {
         __atomic_store_n(&shared_->bytes_sealed, 0, __ATOMIC_RELAXED);
         __atomic_store_n(&shared_->limit_reached, 0, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&shared_->stopped, turn, __ATOMIC_RELAXED);
     __atomic_store_n(&shared_->turn, turn + (goes_on ? 2 : 1), __ATOMIC_SEQ_CST);
+    marks_->settle();
     const finish_outcome outcome = finish_stretches(file_);
     control_reply reply;
     for (const std::string& file : outcome.stretches) reply.files += fs::absolute(file).string() + "\n";
@@ -236,8 +261,8 @@ control_reply ask(pid_t root, const std::string& request) {
                                                    " was killed; 'millpond trace record --finish FILE' completes its "
                                                    "traces");
     throw program::failure(program::input, "process " + name +
-                                               " is not a program that you record: 'millpond trace record --with idle "
-                                               "PROGRAM' starts one, and says its number");
+                                               " is not a program that you record: 'millpond trace record PROGRAM' "
+                                               "starts one; PID is the program's number, not the recorder's");
 }
 
 }  // namespace millpond::record

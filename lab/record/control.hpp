@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// control: starts and stops what a recording that sleeps writes, while its program runs.
+// control: reaches a recording while its program runs: marks phases; starts and stops one that sleeps.
 //
-//   ask(PID, "stop") ──RUN/PID──▶ control_server ─▶ turn in FILE.partial ─▶ every process, at its next event
-//                    ◀── reply ──                └▶ finish_stretches ─▶ server-1.mpt
+//   ask(PID, "stop") ──RUN/PID──▶ control_server ─┬▶ turn in FILE.partial ─▶ every process, at its next event
+//                    ◀── reply ──                 ├▶ finish_stretches ─▶ server-1.mpt
+//   ask(PID, "mark load")                         └▶ outside_marks ─▶ a mark in each process that is recorded
 //
 // The supervisor serves the socket, so the program has no thread, descriptor or signal handler of ours. PID is the
 // program's; its children sleep and wake with it. RUN is a folder that only its user may enter:
@@ -12,9 +13,11 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "lab/record/outside_marks.hpp"
 #include "lab/trace/slot_file.h"
 
 namespace millpond::record {
@@ -29,6 +32,7 @@ class control_server {
   public:
     // Makes RUN and a socket in it. Throws failure if another user could reach it, or it cannot be made.
     explicit control_server(std::string file);
+    // Writes the marks that wait; an error ends only them.
     ~control_server();
     control_server(const control_server&) = delete;
     control_server& operator=(const control_server&) = delete;
@@ -41,16 +45,19 @@ class control_server {
     void serve_one(int client);
     control_reply carry_out(const std::string& request);
     control_reply start();
+    control_reply mark(const std::string& name);
     control_reply end_stretch(bool goes_on);
+    std::uint32_t turn_of_stretch() const;  // throws failure if it sleeps
 
     const std::string file_;
     int run_ = -1, listener_ = -1, woken_ = -1;
     std::string name_;  // of the socket, in RUN
     mpt_slot_file* shared_ = nullptr;
+    std::optional<outside_marks> marks_;
     std::jthread thread_;
 };
 
-// Sends a request (start, stop or snapshot) to the recording of that program. Throws failure if that is not recorded.
+// Sends a request ("start", "stop", "snapshot" or "mark NAME") to the recording of that program. Throws failure if that is not recorded.
 control_reply ask(pid_t root, const std::string& request);
 
 }  // namespace millpond::record

@@ -176,6 +176,8 @@ void description::write_process() noexcept {
     block.field(mpt_key_clock, pair, static_cast<std::size_t>(end - pair));
     block.field(mpt_key_first_tick, out_->count().start_ticks);
     block.field(mpt_key_provider, image.provider, strlen(image.provider));
+    if (const std::uint64_t sample_bytes = out_->shared().sample_bytes; sample_bytes != 0)
+        block.field(mpt_key_sample, sample_bytes);
     block.finish(block.fields());
 }
 

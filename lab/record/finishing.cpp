@@ -75,10 +75,7 @@ class slot_finisher {
 };
 
 bool slot_finisher::still_runs(const trace::slot_process& process) const {
-    return std::any_of(running_.begin(), running_.end(), [&](const running_process& p) {
-        constexpr std::uint64_t tick_ns = 20'000'000;  // a younger process has the same number
-        return p.has_mapped && p.own_pid == process.facts.pid && p.start_ns <= process.facts.start_ns + tick_ns;
-    });
+    return std::any_of(running_.begin(), running_.end(), [&](const running_process& p) { return p.is(process.facts); });
 }
 
 // Returns whether this process's trace may take that name: no file has it, or only a file of the former recording, or

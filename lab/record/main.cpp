@@ -62,8 +62,11 @@ int record_attached(const millpond::record::record_options& options) {
 
 // Asks the recording of that program; returns the exit status.
 int control(pid_t root, const std::vector<std::string>& words) {
-    if (words.size() != 1) throw program::failure(program::usage, "millpond-record --control PID start|stop|snapshot");
-    const millpond::record::control_reply reply = millpond::record::ask(root, words.front());
+    const bool is_mark = !words.empty() && words.front() == "mark";
+    if (words.size() != (is_mark ? 2 : 1))
+        throw program::failure(program::usage, "millpond-record --control PID start|stop|snapshot, or mark NAME");
+    const std::string request = is_mark ? "mark " + words[1].substr(0, mpt_phase_name_max) : words.front();
+    const millpond::record::control_reply reply = millpond::record::ask(root, request);
     program::print(reply.files);
     std::istringstream notices(reply.notices);
     for (std::string line; std::getline(notices, line);) program::say(line);
@@ -130,6 +133,11 @@ int main(int argc, char** argv) {
             return octal ? std::string() : "expected permissions in octal, such as 640, not " + text;
         });
     add_extras(app, options);
+    size(app.option("--sample", options.sample_bytes,
+                    "choose one byte in N, and record only the allocations that hold one and their frees"));
+    app.option("--seed", options.sample_seed, "choose the same bytes in each recording (single-threaded programs)")
+        .value_name("SEED")
+        .positive();
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");
@@ -137,7 +145,10 @@ int main(int argc, char** argv) {
     app.option("--attach", attached, "record this process, which runs already, until --for or Ctrl-C")
         .value_name("PID")
         .positive();
-    app.option("--control", controlled, "ask the recording of this program: start, stop or snapshot")
+    app.flag("--scan", options.scans,
+             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
+             "that are left no pointer reaches");
+    app.option("--control", controlled, "ask the recording of this program: start, stop, snapshot or mark NAME")
         .value_name("PID")
         .positive()
         .excludes(file);
@@ -149,9 +160,14 @@ int main(int argc, char** argv) {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
         if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
             throw app.refusal("--idle does not go with --scope or --scopes");
+        if (options.sample_bytes != 0 &&
+            (options.samples_owners || options.places_frees || !options.scopes.empty() || !options.scopes_file.empty()))
+            throw app.refusal(
+                "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
         options.attached_pid = static_cast<pid_t>(attached);
-        if (attached != 0 && (options.is_idle || options.samples_owners || options.ahead_bytes != 0 ||
-                              !options.scopes.empty() || !options.scopes_file.empty() || !options.command.empty()))
+        if (attached != 0 && (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
+                              options.sample_bytes != 0 || !options.scopes.empty() || !options.scopes_file.empty() ||
+                              !options.command.empty()))
             throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
         if (attached != 0 && options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
         if (attached == 0 && unfinished.empty() && (options.file.empty() || options.command.empty()))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // libmillpond-record.so: the malloc layer over the recorder, and the moments at which it must act without a heap event.
+// libmillpond-sample.so (MILLPOND_SAMPLES): the same over the sampler.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -9,11 +10,19 @@
 #include "lab/record/recorder.hpp"
 #include "lab/record/system.hpp"
 
+#ifdef MILLPOND_SAMPLES
+#include "lab/record/sampler.hpp"
+
+namespace millpond::preload {
+using backend = record::sampler;
+}
+#else
 namespace millpond::preload {
 using backend = record::recorder;
 }
 
 #define MILLPOND_KEEPS_REGISTERS
+#endif
 #include "preload/interpose_exports.hpp"
 #include "preload/redirection.hpp"
 

@@ -3,8 +3,10 @@
 
 #include <limits.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include <bit>
 #include <iterator>
@@ -204,6 +206,26 @@ void recorder::start() noexcept {
     start_process();
 }
 
+sample_request recorder::sampling() noexcept {
+    constexpr std::uint64_t never = std::uint64_t{1} << 62;
+    if (!preload::fork_mark::is_set()) start();
+    if (!preload::fork_mark::is_set()) return {};
+    const visit here;
+    if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on) return {never, 1};
+    const mpt_slot_file& shared = now_->out.shared();
+    return {shared.sample_bytes, shared.sample_seed};
+}
+
+bool recorder::may_map() noexcept {
+    const visit here;
+    return is_recording() && !now_->out.is_mapped_ahead();
+}
+
+void recorder::lose() noexcept {
+    const visit here;
+    if (is_recording()) now_->out.lose(mpt_lost_memory);
+}
+
 // Goes on to the present stretch, unless another thread has done so. Returns whether this process records there.
 bool recorder::follow_turn() noexcept {
     if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on || is_asleep(turn())) return false;
@@ -284,7 +306,7 @@ bool recorder::note(unsigned subject, std::uint64_t value, bool anywhere) noexce
 
 bool recorder::begin_phase(const char* name, std::size_t bytes) noexcept {
     const hold s(turn());
-    if (s) s->began_phase(name, bytes < mpt_phase_name_max ? bytes : mpt_phase_name_max);
+    if (s) s->began_phase(name, bytes);
     return static_cast<bool>(s);
 }
 
@@ -584,6 +606,36 @@ void recorder::exiting() noexcept {
         if (guard) now_->described.note_modules(loaded->begin, loaded->count);
     }
     preload::give_pages(loaded, sizeof(modules));
+    wait_for_scan(*now_);
+}
+
+// Waits until millpond-record has looked through the memory of this process (scan_server.hpp).
+[[gnu::noinline]] void recorder::wait_for_scan(process& p) noexcept {
+    if (p.out.shared().scans == 0 || p.out.is_mapped_ahead() || image_.facts.filtered) return;
+    constexpr time_t answer_seconds = 5, end_seconds = 60;
+    __builtin_unwind_init();  // what the program's registers hold lies on the stack then
+    p.out.count().own_memory = reinterpret_cast<std::uintptr_t>(p.space.pages.latest_region());
+    std::uint32_t* const state = &p.out.count().scan;
+    std::uint32_t* const requests = &p.out.shared().scan_requests;
+    struct timespec end{};
+    const auto wait_while = [&](std::uint32_t seen) {
+        long result = 0;
+        while (__atomic_load_n(state, __ATOMIC_SEQ_CST) == seen &&
+               (result == 0 || result == -EINTR || result == -EAGAIN))
+            result = system_call(SYS_futex, state, FUTEX_WAIT_BITSET, seen, &end, nullptr, FUTEX_BITSET_MATCH_ANY);
+        // If it is still the same, the time is up, or waiting is impossible.
+        return !__atomic_compare_exchange_n(state, &seen, std::uint32_t{mpt_scan_given_up}, false, __ATOMIC_SEQ_CST,
+                                            __ATOMIC_SEQ_CST);
+    };
+    __atomic_store_n(state, std::uint32_t{mpt_scan_wanted}, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(requests, 1, __ATOMIC_SEQ_CST);
+    system_call(SYS_futex, requests, FUTEX_WAKE, INT_MAX);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    const time_t begin = end.tv_sec;
+    end.tv_sec = begin + answer_seconds;
+    if (!wait_while(mpt_scan_wanted)) return;
+    end.tv_sec = begin + end_seconds;
+    (void)wait_while(mpt_scan_begun);
 }
 
 void recorder::after_unload() noexcept {
@@ -650,7 +702,7 @@ void* recorder::allocate_aligned(std::size_t alignment, std::size_t bytes, const
                              [=] { return preload::real::allocate_aligned(alignment, bytes); });
 }
 
-void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept {
+void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_site& site, realloc_parts parts) noexcept {
     watch(site);
     const hold s(turn());
     if (!s) [[unlikely]]
@@ -658,8 +710,8 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
     const bool timed = s->time_this();
     const std::uint64_t before = timed ? ticks() : s->stamp();
     void* const p = preload::real::reallocate(old, bytes);
-    if (p != nullptr || bytes == 0) s->freed(mpt_realloc_free, old, before, 0);
-    if (p != nullptr) {
+    if (parts.ends && (p != nullptr || bytes == 0)) s->freed(mpt_realloc_free, old, before, 0);
+    if (p != nullptr && parts.begins) {
         const std::uint64_t after = timed ? ticks() : s->stamp();
         const std::uint64_t duration = !timed                                ? 0
                                        : after - before > image_.clock_ticks ? after - before - image_.clock_ticks
@@ -667,7 +719,7 @@ void* recorder::reallocate(void* old, std::size_t bytes, const preload::call_sit
         s->allocated(mpt_realloc_allocate, 0, p, bytes, 0, site, after, duration);
         if (timed) s->timed(ticks() - after);
     } else {
-        s->failed();
+        if (p == nullptr) s->failed();
         if (timed) s->timed(0);
     }
     return p;

@@ -33,6 +33,16 @@
 
 namespace millpond::record {
 
+// The choice of a sampled recording. `bytes`: of which one is chosen, on average; 0 while that is not known.
+struct sample_request {
+    std::uint64_t bytes = 0, seed = 0;
+};
+
+// The halves of a realloc that are recorded.
+struct realloc_parts {
+    bool ends = true, begins = true;
+};
+
 class recorder {
   public:
     // The malloc layer's contract: see preload/interpose_exports.hpp.
@@ -40,10 +50,19 @@ class recorder {
     static void* allocate(std::size_t bytes, const preload::call_site& site) noexcept;
     static void* allocate_zeroed(std::size_t bytes, const preload::call_site& site) noexcept;
     static void* allocate_aligned(std::size_t alignment, std::size_t bytes, const preload::call_site& site) noexcept;
-    static void* reallocate(void* old, std::size_t bytes, const preload::call_site& site) noexcept;
+    static void* reallocate(void* old, std::size_t bytes, const preload::call_site& site,
+                            realloc_parts parts = {}) noexcept;
     static void deallocate(void* p, const preload::call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
     static bool is_asleep() noexcept { return is_asleep(__atomic_load_n(turn_, __ATOMIC_RELAXED)); }
+
+    // For a backend that chooses the events itself (sampler.hpp). Begins the recording, if it has not begun; where
+    // nothing is recorded, one byte in 2^62 is chosen.
+    static sample_request sampling() noexcept;
+    // Returns whether this process may still map memory.
+    static bool may_map() noexcept;
+    // Counts an event that could not be followed.
+    static void lose() noexcept;
 
     // Called before main, and at the first event. May be called again.
     static void start() noexcept;
@@ -116,6 +135,7 @@ class recorder {
     static void leave_stream() noexcept;
     static void detach(void* round) noexcept;
     static void start_probes() noexcept;
+    static void wait_for_scan(process& p) noexcept;
     static void on_new_context(std::uint32_t id, std::uint32_t parent, std::uintptr_t return_address) noexcept;
     static void after_fork_in_child() noexcept;
 

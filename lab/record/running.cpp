@@ -69,6 +69,11 @@ std::uint64_t start_of(const std::filesystem::path& process) {
 
 }  // namespace
 
+bool running_process::is(const mpt_slot_process& facts) const {
+    constexpr std::uint64_t tick_ns = 20'000'000;
+    return has_mapped && own_pid == facts.pid && start_ns <= facts.start_ns + tick_ns;
+}
+
 std::vector<running_process> find_running(const std::string& path, std::uint64_t device, std::uint64_t inode) {
     std::vector<running_process> found;
     std::error_code gone;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lab/trace/slot_file.h"
+
 namespace millpond::record {
 
 struct running_process {
@@ -16,6 +18,9 @@ struct running_process {
     std::uint64_t own_pid;       // as it sees itself, in a namespace of its own
     std::uint64_t start_ns = 0;  // CLOCK_BOOTTIME, to 10 ms
     bool has_mapped = false;
+
+    // Returns whether it is the process that wrote these facts, and not a younger one with its number.
+    [[nodiscard]] bool is(const mpt_slot_process& facts) const;
 };
 
 // `path` is absolute; `device` and `inode` belong to the file there.

@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "lab/record/phase_notes.hpp"
 #include "lab/trace/seal.h"
 #include "preload/caller_words.hpp"
 #include "preload/pages.hpp"
@@ -39,6 +40,7 @@ void stream::dispose(stream* s) noexcept {
 stream::stream(output& out, preload::context_space& space, std::uint32_t number, bool is_needed) noexcept
     : finder_(space), space_(space), out_(out), slot_(out.take_slot(is_needed)), random_(ticks() | 1), number_(number) {
     random_ ^= std::uint64_t{number} * 0x9E3779B97F4A7C15u;
+    if (out_.shared().sample_bytes != 0) untimed_ = 0;
     until_timed_ = random_up_to(2 * timed_interval - 1);
     until_check_ = random_up_to(2 * out_.shared().check_interval - 1);
     open_block();
@@ -171,13 +173,10 @@ void stream::write_words(const preload::call_site& site) noexcept {
 
 void stream::began_phase(const char* name, std::size_t bytes) noexcept {
     std::uint64_t time = ticks();
-    for (std::size_t at = 0; at < bytes; at += sizeof(std::uint64_t)) {
-        std::uint64_t word = 0;
-        memcpy(&word, name + at, bytes - at < sizeof word ? bytes - at : sizeof word);
-        noted(mpt_note_name, word, time);
-        time = 0;
-    }
-    noted(mpt_note_phase, bytes, time);
+    write_phase(name, bytes, [&](unsigned subject, std::uint64_t value) {
+        noted(subject, value, time);
+        time = 0;  // they all have that of the first
+    });
 }
 
 void stream::check(const preload::call_site& site, std::uint32_t context) noexcept {

@@ -38,9 +38,10 @@ class stream {
     [[nodiscard]] const output& out() const noexcept { return out_; }
     void isolate() noexcept { output::isolate(slot_); }
 
-    // Time for an event: now, or 0 (no time of its own) for 15 of 16 events while the process has one thread.
+    // Time for an event: now, or 0 (no time of its own) for 15 of 16 events while the process has one thread, unless
+    // the recording is sampled: its events are far apart.
     [[gnu::always_inline]] std::uint64_t stamp() noexcept {
-        if (__libc_single_threaded != 0 && (++stamps_ & 15) != 0) return 0;
+        if (__libc_single_threaded != 0 && (++stamps_ & untimed_) != 0) return 0;
         return ticks();
     }
     // Returns whether this operation is to be timed.
@@ -130,7 +131,8 @@ class stream {
     }
 
     mpt_writer writer_{};
-    std::uint32_t stamps_ = 15;  // the first event has a time
+    std::uint32_t stamps_ = 15;   // the first event has a time
+    std::uint32_t untimed_ = 15;  // a mask: of so many and one more, one has a time
     std::uint32_t until_timed_ = 1;
     std::uint32_t until_check_ = 1;
     std::uint32_t freed_at_ = no_context;  // the value in this block

@@ -20,6 +20,7 @@
 #include "lab/program/program.hpp"
 #include "lab/record/control.hpp"
 #include "lab/record/own_library.hpp"
+#include "lab/record/scan_server.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/slot_keeper.hpp"
 #include "lab/record/variable.hpp"
@@ -77,17 +78,23 @@ process_end run(const record_options& options) {
         throw program::failure(program::environment,
                                "the caller's registers are sampled on x86-64 only: record without --owners");
     std::optional<control_server> control;
-    if (options.is_idle) control.emplace(options.file);
+    try {
+        control.emplace(options.file);
+    } catch (const program::failure&) {  // another recording needs none: it only cannot be marked from outside
+        if (options.is_idle) throw;
+    }
     slot_keeper kept(options);
     measure::start_options start_options;
     start_options.dies_with_caller = options.dies_with_recorder;
-    std::string libraries = own_library("libmillpond-record.so");
+    std::string libraries = own_library(options.sample_bytes != 0 ? "libmillpond-sample.so" : "libmillpond-record.so");
     if (!observed.empty()) libraries += ":" + own_library("libmillpond-probes.so");
     start_options.environment = {{"LD_PRELOAD", measure::preload_value(libraries)}, {variable, kept.partial()}};
     if (options.samples_owners) start_options.environment.emplace_back(owners_variable, "1");
     if (options.places_frees) start_options.environment.emplace_back(frees_variable, "1");
     if (!observed.empty()) start_options.environment.emplace_back(probes::scopes_variable, observed);
     kept.serve();
+    std::optional<scan_server> scans;
+    if (options.scans && kept.shared() != nullptr) scans.emplace(kept.partial(), *kept.shared());
     const measure::signal_relay relay;
     pid_t child = 0;
     try {
@@ -100,9 +107,11 @@ process_end run(const record_options& options) {
     measure::signal_relay::started(child);
     if (control && kept.shared() != nullptr) {
         control->serve(child, *kept.shared());
-        program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
+        if (options.is_idle)
+            program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
     process_end end = wait_for(child, options.seconds_max);
+    scans.reset();
     control.reset();
     end.modules = root.modules;
     return end;

@@ -16,13 +16,16 @@ struct record_options {
     std::string file;  // the root process's trace
     std::uint64_t bytes_max = 0;
     std::uint64_t ahead_bytes = 0;
-    unsigned mode = 0600;  // permissions of the traces
+    std::uint64_t sample_bytes = 0;  // choose one byte in so many, and follow its block only; 0: record every event
+    std::uint64_t sample_seed = 0;   // of the choice; 0: another one in each process
+    unsigned mode = 0600;            // permissions of the traces
     bool check_contexts = false;
     double seconds_max = 0;                       // after which the program is asked to stop; 0: never
     bool dies_with_recorder = false;              // the program is killed with us
     std::vector<std::string> scopes;              // functions to observe: names in the executable …
     std::string scopes_file;                      // … and a file that characterise has written (scope_list.hpp)
     bool is_idle = false;                         // it begins asleep; control.hpp wakes it
+    bool scans = false;                           // the heap of each process is looked through at its end
     bool places_frees = false;                    // notes of the contexts in which blocks are freed
     bool samples_owners = false;                  // notes of the words at allocations, to find owners
     pid_t attached_pid = 0;                       // a program that runs already, instead of the command

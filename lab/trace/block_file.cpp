@@ -137,9 +137,9 @@ bool block_file::whole_block(std::uint64_t offset, block_record& block, std::str
         return false;
     }
     if (!read_stored(block, stored_, what)) return false;
-    if (block.header.version > mpt_version)
+    if (block.header.version > mpt_version_last)
         throw trace_error(path_ + " is a trace of version " + std::to_string(block.header.version) +
-                          "; this program reads versions up to " + std::to_string(mpt_version) +
+                          "; this program reads versions up to " + std::to_string(mpt_version_last) +
                           ": use a newer millpond");
     return true;
 }
@@ -213,9 +213,9 @@ void block_file::refuse_unreadable() const {
                       header.frame_magic == static_cast<std::uint32_t>(mpt_frame_magic) &&
                       header.magic == static_cast<std::uint32_t>(mpt_magic);
     if (!ours) throw trace_error(path_ + " is not a trace: no block at offset 0, none found behind it");
-    if (header.version > mpt_version)
+    if (header.version > mpt_version_last)
         throw trace_error(path_ + " seems to be a trace of version " + std::to_string(header.version) +
-                          "; this program reads versions up to " + std::to_string(mpt_version));
+                          "; this program reads versions up to " + std::to_string(mpt_version_last));
     throw trace_error(path_ + " is damaged at offset 0, and no whole block follows");
 }
 
@@ -227,7 +227,7 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
     std::vector<damage> flaws;
     if (size_ < trailer_bytes || !is_trailer(size_ - trailer_bytes, index.offset)) return blocks;
     if (read_header(index.offset, index.header) != nullptr || index.header.kind != mpt_index) return blocks;
-    if (index.header.version > mpt_version || !read_payload(index, payload, what)) return blocks;
+    if (index.header.version > mpt_version_last || !read_payload(index, payload, what)) return blocks;
     if (index.offset + sizeof index.header + index.header.stored_bytes != size_ - trailer_bytes) return blocks;
     try {
         field_cursor cursor(payload.bytes());
@@ -243,7 +243,7 @@ std::vector<block_record> block_file::read_index(damage_list& damages) {
             const char* wrong = read_header(block.offset, block.header);
             const mpt_block_header& h = block.header;
             if (wrong == nullptr && (h.kind != kind || h.thread != thread || h.count != count || h.first != first ||
-                                     h.cpu_ns != cpu_ns || h.version > mpt_version))
+                                     h.cpu_ns != cpu_ns || h.version > mpt_version_last))
                 wrong = "the block's header is not the one that the index names";
             is_told = wrong == nullptr;  // if the header is damaged, its length is unknown
             past = block.offset + sizeof h + (is_told ? h.stored_bytes : 0);

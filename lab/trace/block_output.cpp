@@ -118,6 +118,7 @@ void block_output::write(std::span<const std::uint8_t> bytes) {
 }
 
 void block_output::copy(const mpt_block_header& header, std::span<const std::uint8_t> stored) {
+    version_ = std::max(version_, header.version);
     if (header.kind != mpt_index)
         entries_.push_back({bytes_, header.first, header.cpu_ns, header.thread, header.count, header.kind});
     write(bytes_of(header));
@@ -139,7 +140,7 @@ void block_output::append(mpt_block_header header, std::span<const std::uint8_t>
     }
     header.frame_magic = mpt_frame_magic;
     header.magic = mpt_magic;
-    header.version = mpt_version;
+    header.version = version_;
     header.stored_bytes = static_cast<std::uint32_t>(stored.size());
     header.payload_bytes = static_cast<std::uint32_t>(payload.size());
     header.frame_bytes =

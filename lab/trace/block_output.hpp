@@ -38,6 +38,8 @@ class block_output {
     // true to try again.
     using room_maker = std::function<bool(std::uint64_t written_bytes)>;
     void set_room_maker(room_maker make_room) { make_room_ = std::move(make_room); }
+    // Makes all following blocks those of a sampled trace, which older readers refuse.
+    void mark_sampled() { version_ = mpt_version_sampled; }
     // After a failure the file stays, because it may hold the only copy of its blocks.
     void keep() { keep_ = true; }
     // Returns the suffix of the file's name, after PATH, until commit().
@@ -72,6 +74,7 @@ class block_output {
     int descriptor_ = -1;
     int level_;
     std::uint64_t bytes_ = 0, written_bytes_ = 0;
+    std::uint8_t version_ = mpt_version;  // of the next block: at least that of every block before it
     bool keep_ = false;
     room_maker make_room_;
     std::vector<std::uint8_t> pending_, compressed_;

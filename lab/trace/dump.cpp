@@ -44,6 +44,7 @@ void dump_process(const process_record& p, std::FILE* to) {
     for (const std::string& argument : p.arguments) fmt::print(to, "argument {}\n", quoted(argument));
     if (!p.malloc_provider.empty()) fmt::print(to, "malloc {}\n", quoted(p.malloc_provider));
     fmt::print(to, "clock ticks={} ns={} first_tick={}\n", p.start_ticks, p.start_ns, p.first_tick);
+    if (p.sample_bytes != 0) fmt::print(to, "sample bytes={}\n", p.sample_bytes);
     if (!p.ended) {
         fmt::print(to, "end none\n");
         return;
@@ -70,6 +71,30 @@ void dump_event(const event& e, std::FILE* to) {
     if (e.zeroed) fmt::print(to, " zeroed");
     if (e.duration_ticks != 0) fmt::print(to, " duration={}", e.duration_ticks);
     fmt::print(to, "\n");
+}
+
+// A line for each mark of a phase, with the events up to the next one; none for a trace without marks.
+void dump_phases(reader& trace, std::FILE* to) {
+    struct begun {
+        std::string name;
+        std::uint64_t tick, first_event;
+    };
+    std::vector<begun> phases;
+    phase_marks marks;
+    std::uint64_t events = 0;
+    trace.for_each_batch([&](const event* batch, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+            if (batch[i].op != operation::note)
+                ++events;
+            else if (marks.take(batch[i]))
+                phases.push_back({marks.name(), batch[i].time_ticks, events});
+        }
+    });
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+        const std::uint64_t past = i + 1 < phases.size() ? phases[i + 1].first_event : events;
+        fmt::print(to, "phase {} tick={} first_event={} events={}\n", quoted(phases[i].name), phases[i].tick,
+                   phases[i].first_event + 1, past - phases[i].first_event);
+    }
 }
 
 void dump_damages(const reader& trace, std::FILE* to) {
@@ -100,7 +125,7 @@ void dump(reader& trace, std::FILE* to) {
     dump_damages(trace, to);
 }
 
-void dump_summary(const reader& trace, std::FILE* to) {
+void dump_summary(reader& trace, std::FILE* to) {
     dump_process(trace.process(), to);
     std::uint64_t stored = 0, rows = 0;
     for (const block_record& block : trace.blocks()) {
@@ -116,6 +141,7 @@ void dump_summary(const reader& trace, std::FILE* to) {
     for (const stream_record& s : trace.streams())
         fmt::print(to, "stream {} events={} first_tick={} last_block_tick={} cpu_ns={}\n", s.thread, s.events,
                    s.first_tick, s.last_block_tick, s.cpu_ns);
+    dump_phases(trace, to);
     dump_damages(trace, to);
 }
 

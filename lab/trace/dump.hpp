@@ -13,7 +13,7 @@ namespace millpond::trace {
 // Prints process, modules, contexts, then every event in the order of the merge, then the damages.
 void dump(reader& trace, std::FILE* to);
 
-// Prints the content of the trace without its events.
-void dump_summary(const reader& trace, std::FILE* to);
+// Prints the content of the trace without its events, and its marked phases. One pass over the events.
+void dump_summary(reader& trace, std::FILE* to);
 
 }  // namespace millpond::trace

@@ -29,6 +29,7 @@ class trace_finisher {
         const std::string name_end(process.facts.unfinished,
                                    ::strnlen(process.facts.unfinished, sizeof process.facts.unfinished));
         if (name_end.empty() || !go_on_with(out, name_end)) output_.emplace(out, compression_level, identity.mode);
+        if (from.header().sample_bytes != 0) output_->mark_sampled();
         if (!goes_on) output_->set_room_maker([this](std::uint64_t written_bytes) { return make_room(written_bytes); });
     }
 

@@ -16,6 +16,8 @@ enum {
     mpt_trailer_magic = 0x184D2A5E, /* zstd skippable frame that carries the offset of the index */
     mpt_magic = 0x4254504D,         /* "MPTB" */
     mpt_version = 1,
+    mpt_version_sampled = 2, /* the same, of a sample of the allocations: to be read with weights */
+    mpt_version_last = mpt_version_sampled,
     mpt_header_bytes = 64,
     mpt_frame_prefix_bytes = 8,
     mpt_event_bytes_max = 64 /* no encoded event is longer */
@@ -87,9 +89,14 @@ enum mpt_note_subject {
     mpt_note_freed_at =
         9,              /* where this stream frees from now on: a node mpt_offset_frees, whose caller is the context */
     mpt_note_name = 10, /* the next 8 bytes of the name of this stream's next phase; the first one is the lowest */
-    mpt_note_phase = 11 /* a phase of the process begins; value: bytes of its name, 0: it has none, and ends the last */
+    mpt_note_phase =
+        11, /* a phase of the process begins; value: bytes of its name, 0: it has none, and ends the last */
+    mpt_note_scanned = 12,  /* the heap was looked through at the process's end; value: live blocks */
+    mpt_note_unreached = 13 /* value: the address of one of these that no pointer reaches */
 };
 enum { mpt_phase_name_max = 255 }; /* bytes; of a longer name the rest is dropped */
+/* The stream of what was noted from outside the process: marks of phases, a scan. No thread of the program has this number. */
+enum { mpt_stream_outside = 0x7fffffff };
 /* The state of a scope: all its activations are in the trace, or the reason why not. */
 enum mpt_scope_state {
     mpt_scope_observed = 0,
@@ -116,7 +123,8 @@ enum mpt_process_key {
     mpt_key_provider = 7,
     mpt_key_image = 8,
     mpt_key_first_tick = 9,
-    mpt_key_recording = 10
+    mpt_key_recording = 10,
+    mpt_key_sample = 11 /* bytes for each one that was chosen, on average */
 };
 enum mpt_end_key {
     mpt_end_status = 1,

@@ -25,7 +25,7 @@ using namespace millpond::trace;
 namespace program = millpond::program;
 
 int show(const std::string& path, bool events) {
-    reader trace(path);
+    reader trace(path, sampled_traces::accepted);
     if (events)
         dump(trace, stdout);
     else

@@ -281,11 +281,13 @@ void reader::state::group_streams() {
     }
 }
 
-reader::reader(const std::string& path) : state_(std::make_unique<state>(path)) {
+reader::reader(const std::string& path, sampled_traces sampled) : state_(std::make_unique<state>(path)) {
     state_->blocks = state_->file.read_index(state_->damages);
     const bool has_index = !state_->blocks.empty();
     if (!has_index) state_->blocks = state_->file.scan(state_->damages);
     state_->read_records();
+    if (state_->process.sample_bytes != 0 && sampled == sampled_traces::refused)
+        throw trace_error(path + " is a sample of the allocations, and this needs every one: record without --sample");
     state_->group_streams();
     // Every finished trace has an index, so without one the file was cut between two blocks.
     if (!has_index && damages().empty())

@@ -60,7 +60,8 @@ struct context_node {
 
 struct process_record {
     std::uint64_t pid = 0, parent_pid = 0, image = 0, first_tick = 0;
-    std::uint64_t recording = 0;  // the same in all traces of one recording; 0: unknown
+    std::uint64_t sample_bytes = 0;  // of a sampled trace: bytes for each one chosen; 0: every event is here
+    std::uint64_t recording = 0;     // the same in all traces of one recording; 0: unknown
     std::string executable{}, build_id{}, malloc_provider{};
     std::vector<std::string> arguments{};
     std::uint64_t start_ticks = 0, start_ns = 0;  // clock pair
@@ -77,6 +78,8 @@ struct process_record {
 struct stream_record {
     std::uint32_t thread;
     std::uint64_t events, first_tick, last_block_tick, cpu_ns;
+
+    [[nodiscard]] bool is_of_program() const { return thread != mpt_stream_outside; }
 };
 
 struct block_record {
@@ -84,10 +87,14 @@ struct block_record {
     mpt_block_header header;
 };
 
+// A sampled trace holds some of the events only, so every analysis that needs all of them refuses it, unasked.
+enum class sampled_traces : std::uint8_t { refused, accepted };
+
 class reader {
   public:
-    // Reads the index (or scans), the process, the modules and all contexts. Throws trace_error.
-    explicit reader(const std::string& path);
+    // Reads the index (or scans), the process, the modules and all contexts. Throws trace_error, also for a sampled
+    // trace unless that is accepted.
+    explicit reader(const std::string& path, sampled_traces sampled = sampled_traces::refused);
     ~reader();
     reader(reader&&) noexcept;
     reader& operator=(reader&&) noexcept;

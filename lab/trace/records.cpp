@@ -73,6 +73,9 @@ void take_process(std::span<const std::uint8_t> payload, process_record& process
             case mpt_key_recording:
                 process.recording = numbers.number();
                 break;
+            case mpt_key_sample:
+                process.sample_bytes = numbers.number();
+                break;
             default:
                 break;
         }

@@ -38,6 +38,15 @@ enum mpt_stop {
  * another at once skips the number between. 0: a recording that never sleeps. */
 enum { mpt_asleep = 1 };
 
+/* The steps of a scan at the end of a process, which it waits for. */
+enum mpt_scan_state {
+    mpt_scan_none = 0,
+    mpt_scan_wanted = 1,
+    mpt_scan_begun = 2,
+    mpt_scan_ended = 3,
+    mpt_scan_given_up = 4 /* the process waits no longer */
+};
+
 /* The reasons why single events were lost while a process continued to record. */
 enum mpt_lost {
     mpt_lost_memory,  /* nothing could be mapped for a thread's events */
@@ -71,11 +80,16 @@ typedef struct mpt_slot_file {
     int64_t root_pid;
     uint64_t refusals; /* atomic; the first mpt_refusals_max are kept */
     mpt_refusal refused[mpt_refusals_max];
-    uint32_t turn;      /* atomic; odd (mpt_asleep): nothing is recorded now */
-    uint32_t images;    /* atomic; process images that have loaded the recorder */
-    uint32_t stopped;   /* the turn of the last stretch that was ended by request */
-    uint32_t stretches; /* the number in the name of the last trace */
-    uint32_t attached;  /* 1: of a program that ran already; its one stretch is FILE itself */
+    uint32_t turn;          /* atomic; odd (mpt_asleep): nothing is recorded now */
+    uint32_t images;        /* atomic; process images that have loaded the recorder */
+    uint32_t stopped;       /* the turn of the last stretch that was ended by request */
+    uint32_t stretches;     /* the number in the name of the last trace */
+    uint32_t scans;         /* 1: each process waits at its end until its heap has been looked through */
+    uint32_t scan_requests; /* atomic, a futex: processes that wait so, so far */
+    uint32_t attached;      /* 1: of a program that ran already; its one stretch is FILE itself */
+    uint32_t unused;
+    uint64_t sample_bytes;  /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
+    uint64_t sample_seed;   /* of the random numbers that choose; 0: another one in each process */
 } mpt_slot_file;
 
 typedef struct mpt_slot {
@@ -103,7 +117,10 @@ typedef struct mpt_slot_process {
     uint64_t lost_by[mpt_lost_causes]; /* atomic; of events_lost, those that `stopped` does not explain */
     uint64_t turn;                     /* of its stretch */
     uint32_t mapped_ahead; /* 1: its slots lie in memory that serves again: finished ones are emptied, not released */
-    uint32_t unused;
+    uint32_t scan;         /* atomic, a futex; mpt_scan_state */
+    /* While a scan is wanted: the address of the last piece of memory in which the recorder keeps words of the program.
+     * It begins with the address of the piece before (0: none) and its bytes. */
+    uint64_t own_memory;
 } mpt_slot_process;
 
 #endif

@@ -69,7 +69,10 @@ class BenchRequest:
         "--perf-control", "CTL,ACK", "Tell an outer `perf stat --control fd:CTL,ACK` when to count.", is_expert=True
     )
     toolchain: str | None = option(
-        "--toolchain", "NAME,...", "Use programs built by gcc, clang or clang-libc++.", is_expert=True
+        "--toolchain",
+        "NAME,...",
+        "Use programs built by gcc, clang or clang-libc++, or for aarch64 (qemu).",
+        is_expert=True,
     )
     malloc: str | None = option(
         "--malloc",

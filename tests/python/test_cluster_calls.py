@@ -21,7 +21,7 @@ from millpond.cluster.cluster_executor import ClusterExecutor
 from millpond.cluster.shipment import Shipment
 from millpond.cluster.trace_executor import TraceExecutor
 from millpond.cluster.worker_tasks import WorkerTasks
-from millpond.system import native
+from millpond.system import process_tree
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
 
@@ -159,7 +159,7 @@ def test_programs_do_not_get_the_settings_of_dask(name: str, monkeypatch: pytest
     value = str(dask.config.get("distributed.nanny.pre-spawn-environ").get(name, "6640"))
     monkeypatch.setenv(name, value)
     monkeypatch.setattr(worker_station, "_new_folder", lambda: tmp_path / "worker")
-    monkeypatch.setattr(native, "kill_descendants", lambda: None)
+    monkeypatch.setattr(process_tree, "kill_descendants", lambda: None)
     worker_station.lacking("session", Shipment((), ()))
     assert name not in os.environ
     worker_station.leave("session")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import FakeLab
 
-from millpond.system import native
+from millpond.system import native, process_tree
 
 SUBSYSTEMS = [{"name": "book"}, {"name": "printer"}]
 
@@ -193,7 +193,7 @@ def test_a_program_that_ignores_the_interruption_is_ended(tmp_path: Path, monkey
     """When its grace is over we are interrupted as by a second Ctrl-C, and it ends with us."""
     monkeypatch.setattr(native, "PROGRAM_GRACE_SECONDS", 0.2)
     monkeypatch.setattr(native, "_PATIENCE_SECONDS", 0.1)
-    others = native.descendants_of(os.getpid())
+    others = process_tree.descendants_of(os.getpid())
     with (
         pytest.raises(KeyboardInterrupt),
         interrupted_program("", tmp_path, monkeypatch),
@@ -201,4 +201,4 @@ def test_a_program_that_ignores_the_interruption_is_ended(tmp_path: Path, monkey
     ):
         native.run("waits", [])
     assert passed == [signal.SIGINT]
-    assert native.descendants_of(os.getpid()) == others
+    assert process_tree.descendants_of(os.getpid()) == others

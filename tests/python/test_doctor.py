@@ -24,7 +24,7 @@ def whole(lab: FakeLab) -> FakeLab:
     """A fake laboratory with all its preloaded libraries."""
     place = lab.bin.parent / "lib" / "millpond"
     place.mkdir(parents=True)
-    for name in ("libmillpond-record.so", "libmillpond-trial.so"):
+    for name in ("libmillpond-record.so", "libmillpond-sample.so", "libmillpond-trial.so"):
         (place / name).touch()
     return lab
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -69,6 +70,16 @@ def text_of(data: Characterisation, width: int = 200) -> str:
     for one in pattern_sections(data, 10):
         terminal.print_section(one, console)
     return console.export_text()
+
+
+def test_lost_bytes_are_shown_and_ordered_if_a_scan_knows_them() -> None:
+    lefts = [msgspec.structs.replace(left((80, 0, 0, 0), n), lost_objects=n, lost_bytes=100 * n) for n in (0, 3, 2)]
+    found = LeftBlocks(objects=240, bytes=24_000, lost_objects=5, lost_bytes=500, rows=tuple(lefts))
+    text = text_of(msgspec.structs.replace(shown(), left=found))
+    assert "23.5 kB reachable, 500 B lost" in text
+    assert [text.index(f"shop::open_{n}") for n in (3, 2, 0)] == sorted(text.index(f"shop::open_{n}") for n in range(4)
+                                                                     if n != 1)  # fmt: skip
+    assert "lost" not in text_of(shown((left((80, 0, 0, 0)),)))
 
 
 @pytest.mark.parametrize(

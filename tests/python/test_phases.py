@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import msgspec
 
+from millpond.report import page
 from millpond.report.views.model import Bullets, Table, Words
 from millpond.report.views.phase_view import arena_candidates, phase_section
+from millpond.report.views.run_view import PAGE, characterisation_section
 from millpond.rounds.characterisation import Characterisation, Phase, Phases, PhaseShare
 
 
@@ -38,6 +40,12 @@ def test_an_arena_is_named_where_all_objects_end_within() -> None:
 def test_a_trace_of_one_phase_has_no_section() -> None:
     assert phase_section(None) is None
     assert msgspec.convert({}, Characterisation).phases is None, "older documents have none"
+
+
+def test_the_page_has_the_phases_without_their_control_characters() -> None:
+    html = page.render_fitting([characterisation_section(Characterisation(phases=MARKED), PAGE)], "Memory use")
+    assert "load\ufffd[31m" in html and "\x1b" not in html
+    assert all(f"{name} in" in html for name in ("reply", "parser"))
 
 
 def test_the_section_shows_each_phase_and_its_method() -> None:

@@ -23,6 +23,7 @@ from millpond.system.errors import Failure, Status
 from millpond_bench.bench_cli import main
 from millpond_bench.experiments.experiment import surrounded
 from millpond_bench.experiments.experiment_data import points
+from millpond_bench.experiments.platforms import PLATFORMS
 from millpond_bench.experiments.surroundings import TOOLCHAINS, Surroundings, said
 from millpond_bench.runs.published_run import cells_of
 from millpond_bench.suites import p0089
@@ -341,10 +342,11 @@ def test_any_experiment_takes_environment_parameters(experiment: Any) -> None:
 
 def test_every_toolchain_has_a_preset_and_is_built_by_the_menu() -> None:
     presets = {p["name"]: p for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
-    for name in TOOLCHAINS:
+    for name in (*TOOLCHAINS, *PLATFORMS):
         assert presets[f"toolchain-{name}"]["binaryDir"].endswith(f"/build/toolchains/{name}")
     menu = (ROOT / "Makefile").read_text()
-    assert re.search(r"^TOOLCHAINS = (.*)$", menu, re.MULTILINE)[1].split() == list(TOOLCHAINS)  # type: ignore[index]
+    for variable, names in (("TOOLCHAINS", TOOLCHAINS), ("PLATFORMS", PLATFORMS)):
+        assert re.search(rf"^{variable} = (.*)$", menu, re.MULTILINE)[1].split() == list(names)  # type: ignore[index]
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="clang-libc++ has built no suite here: make bench-toolchains")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from millpond.cells.cell import Cell, Malloc, Outcome, Program
-from millpond.system import native
+from millpond.system import native, process_tree
 from millpond.system.errors import Failure, Status
 from millpond_bench.programs import side_by_side
 from millpond_bench.programs.side_by_side import SideBySide
@@ -143,7 +143,7 @@ KILLED_CONDUCTOR = """
 import signal, sys
 from millpond.cells.cell import Cell, Malloc, Program
 from millpond_bench.programs.side_by_side import SideBySide
-from millpond.system import native
+from millpond.system import native, process_tree
 class Runner:
     def run(self, *_):
         return native.run("noted", [])
@@ -178,7 +178,7 @@ def test_a_killed_conductor_leaves_no_process_stopped(programs: Path) -> None:
     turns_begun = programs / "turns"
     with subprocess.Popen([sys.executable, "-c", KILLED_CONDUCTOR, str(turns_begun)]) as conductor:
         wait_until(turns_begun.exists)
-        processes = list(native.descendants_of(conductor.pid))
+        processes = list(process_tree.descendants_of(conductor.pid))
         assert len(processes) == 3
         # All were told to stop before the first turn; one of them now has a turn of 1000 s.
         wait_until(lambda: not any(map(is_stopping, processes)) and [*map(state, processes)].count("T") == 2)

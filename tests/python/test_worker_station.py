@@ -17,7 +17,7 @@ from millpond.cluster import worker_station
 from millpond.cluster.shipment import CHUNK_BYTES, SENT_BYTES_MAX, Shipment, ShippedFile, digest_of
 from millpond.cluster.worker_station import StationGone
 from millpond.cluster.workplace import Workplace
-from millpond.system import native
+from millpond.system import native, process_tree
 from millpond.system.errors import Failure, Status
 
 SESSION = "session"
@@ -28,7 +28,7 @@ def station(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     place = tmp_path / "worker"
     place.mkdir()
     monkeypatch.setattr(worker_station, "_new_folder", lambda: place)
-    monkeypatch.setattr(native, "kill_descendants", lambda: None)
+    monkeypatch.setattr(process_tree, "kill_descendants", lambda: None)
     monkeypatch.setenv("MILLPOND_BIN", str(tmp_path / "installed" / "bin"))
     yield
     worker_station.leave(SESSION)

@@ -3,8 +3,8 @@
 //
 //   resident_meter ── base: resident now; the kernel's peak starts here ── finish: peak and end
 //
-// CPU time is that of the process, so it includes page faults and the system's part. A few system calls each; one
-// thread.
+// CPU time is that of the process, so it includes page faults and the system's part. Under an emulator, its own memory
+// is left out (emulator_memory.hpp). A few system calls each; one thread.
 #pragma once
 
 #include <cstdint>

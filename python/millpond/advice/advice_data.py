@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType, field
 
+from millpond.cells.metrics import speed_of
 from millpond.cells.plan_file import PlanFile, PlanScope
 from millpond.rounds.characterisation import (
     MissingSymbols,
@@ -21,6 +22,7 @@ from millpond.rounds.characterisation import (
     SubsystemReferences,
     TraceSummary,
 )
+from millpond.rounds.load import load_options
 from millpond.rounds.noise import Spread
 from millpond.rounds.recording import ProcessRow
 from millpond.rounds.replay_data import ErrorNote
@@ -94,8 +96,9 @@ def change_of(comparison: Comparison) -> Change:
 
 
 class Option(Record, frozen=True, kw_only=True):
-    """A choice: a plan, another malloc, a trade between CPU and memory, or nothing. `purpose`: CPU or memory. `what`: a
-    short description; empty if the decision does not offer this choice.
+    """A choice: a plan, another malloc, a trade between CPU and memory, or nothing. `purpose`: CPU, throughput or
+    memory. `what`: a short description; empty if the decision does not offer this choice. `of_load`: the further
+    metrics of a server under a load, by metric; `unit_seconds` is the time for one unit of its work.
     """
 
     kind: str
@@ -105,6 +108,18 @@ class Option(Record, frozen=True, kw_only=True):
     purpose: str | None = field(name="for", default_factory=NULL)
     cpu: Change | None = field(default_factory=NULL)
     peak: Change | None = field(default_factory=NULL)
+    of_load: dict[str, Change] = field(default_factory=lambda: {})
+
+    @property
+    def changes(self) -> dict[str, Change]:
+        """Returns all changes, by metric."""
+        known = {"cpu_seconds": self.cpu, "peak_bytes": self.peak}
+        return self.of_load | {metric: change for metric, change in known.items() if change}
+
+    @property
+    def speed(self) -> Change | None:
+        """Returns the change by which a verdict on speed goes: in throughput under a load, otherwise in CPU time."""
+        return self.changes.get(speed_of(self.changes))
 
 
 class Alternative(Option, frozen=True, kw_only=True):
@@ -368,6 +383,18 @@ class InputAdvice(Record, frozen=True, kw_only=True):
     plan: PlanFile | None = field(default_factory=NULL)
 
 
+class LoadOfServer(Record, frozen=True, kw_only=True):
+    """The command that drove a server in each run, and the regular expression that found its rate."""
+
+    command: str
+    rate: str | None = None
+
+    @property
+    def options(self) -> list[str]:
+        """Returns the options that ask for it."""
+        return load_options(self.command, self.rate)
+
+
 class Advice(Record, frozen=True, kw_only=True):
     """The complete result for one program. With `inputs`, it covers several inputs and holds for all of them.
 
@@ -397,6 +424,7 @@ class Advice(Record, frozen=True, kw_only=True):
     seed: int | None = None
     inputs: tuple[InputAdvice, ...] = ()
     references: CapturedReferences | None = None
+    load: LoadOfServer | None = None
     symbols: MissingSymbols | None = None  # the modules whose functions have no names, and how to get these
 
     @property

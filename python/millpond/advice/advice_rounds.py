@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from millpond.advice import effects
 from millpond.advice.advice_state import KeptState
 from millpond.cells.cell import Cell, Malloc, Outcome
+from millpond.cells.metrics import SPEEDS
 from millpond.cells.plans import Plan
 from millpond.rounds import mallocs, schedule
 from millpond.rounds.interleaved_rounds import Listener, RoundsRequest, run_rounds
@@ -23,7 +24,7 @@ from millpond.store.round_log import RoundLog
 from millpond.system.progress import ProgressReport, say
 from millpond.system.wording import plural
 
-JUDGED_METRICS = ("cpu_seconds", "peak_bytes")
+JUDGED_METRICS = (*SPEEDS, "peak_bytes")
 
 
 @dataclass

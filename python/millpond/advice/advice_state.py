@@ -151,7 +151,7 @@ class AdviceState(Record, frozen=True, kw_only=True):
             characterisation=self.characterisation, contexts=self.contexts,
             candidates=_unpacked(self.candidates), dropped=_unpacked(self.dropped), lasting=_unpacked(self.lasting),
             references=self.references, budget_seconds=run.budget_seconds, prefer=run.options.prefer, notes=self.notes,
-            fleet=run.weights_of(processes[kept.chosen - 1].summary.process),
+            fleet=run.weights_of(processes[kept.chosen - 1].summary.process), load=run.options.load,
         )  # fmt: skip
 
 

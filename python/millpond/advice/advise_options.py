@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from millpond.rounds.fleet_data import Fleet
+from millpond.rounds.load import Load
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
 from millpond.store.store import DEFAULT
 
@@ -28,7 +29,8 @@ class Options:
 
     `trace_bytes`: the size limit of the recording; None: a share of the disk's free bytes. `references`: also capture
     the program's data references, beyond the budget. `goes_on`: add rounds to an earlier advise of the same program in
-    this store. Without it, the earlier rounds are used as well. `fleet`: orders the trials by its weights.
+    this store. Without it, the earlier rounds are used as well. `fleet`: orders the trials by its weights. `load`:
+    drives the program, which is a server; None: the program ends by itself.
     """
 
     budget_seconds: float | None = None
@@ -41,6 +43,7 @@ class Options:
     prefer: Preference = Preference.BALANCED
     goes_on: bool = False
     fleet: Fleet | None = None
+    load: Load | None = None
 
     def of_rounds(self) -> list[str]:
         """Returns the options that change what a round measures, or which rounds are run."""
@@ -51,4 +54,5 @@ class Options:
             f"references={self.references}",
             f"seed={self.seed}",
             *fleet,
+            *(self.load.options() if self.load else []),
         ]

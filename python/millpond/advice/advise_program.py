@@ -56,7 +56,7 @@ def advise(program: tuple[str, ...], options: Options) -> Advice:
     with temporary_folder() as folder:
         stdin = StandardInput(folder)
         identity = _identity(program, stdin, options)
-        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation)
+        laboratory = Laboratory(folder, program, stdin, options.seed, options.preparation, options.load)
         run = AdviceRun(program, options, stdin, folder, laboratory, started)
         earlier = earlier_state(store, program, identity, is_required=options.goes_on) if identity else None
         prepared = _prepared_again(earlier, run) if earlier else record_and_prepare(run)
@@ -82,7 +82,7 @@ def _identity(program: tuple[str, ...], stdin: StandardInput, options: Options) 
     can read.
     """
     if not stdin.is_stream:
-        return identity_of(program, stdin, options.of_rounds())
+        return identity_of(program, stdin, options.of_rounds(), options.load.files if options.load else [])
     if options.goes_on:
         raise Failure(
             Status.USAGE,

@@ -26,7 +26,7 @@ class BareRun:
 
 
 def run_bare(
-    program: tuple[str, ...], recording: Recording, laboratory: Laboratory, deadline: float
+    program: tuple[str, ...], recording: Recording, laboratory: Laboratory, deadline: float, *, is_server: bool = False
 ) -> tuple[BareRun | None, str]:
     """Runs the unchanged program with its output dropped. Returns None and the reason if nothing can be tried."""
     if time.monotonic() >= deadline:
@@ -38,8 +38,10 @@ def run_bare(
     seconds = time.monotonic() - started
     if why_not := _why_not_compared(recording, bare):
         return None, f"not tried: the program {why_not}"
-    # Takes the shorter of the recorded run and this one: if this one was longer, the machine was busy.
-    return BareRun(min(seconds, recording.seconds), bare.exit_status, bare), ""
+    # Takes the shorter of the recorded run and this one: if this one was longer, the machine was busy. But a server is
+    # recorded under one load, and measured under two.
+    takes_seconds = seconds if is_server else min(seconds, recording.seconds)
+    return BareRun(takes_seconds, bare.exit_status, bare), ""
 
 
 def _why_not_compared(recording: Recording, bare: Outcome) -> str:

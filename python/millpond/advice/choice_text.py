@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from millpond.advice.advice_data import Advice, Option
 from millpond.advice.code_homes import foreign_text
-from millpond.system.wording import bytes_text, change_text, percent_text
+from millpond.advice.metric_words import speed_words
+from millpond.system.wording import bytes_text, percent_text
 
 _PREFERENCE_WORDS = {
     "cpu": "memory decides only between equals",
@@ -62,7 +63,8 @@ def what_to_do(advice: Advice, name_of: Callable[[Option], str]) -> str:
 def preference_text(advice: Advice) -> str:
     """Returns `--prefer balanced: 1 % of CPU weighs as much as 1 % of peak memory`."""
     prefer = advice.choices.prefer if advice.choices else ""
-    return f"--prefer {prefer}: {_PREFERENCE_WORDS[prefer]}" if prefer else ""
+    words = _PREFERENCE_WORDS.get(prefer, "")
+    return f"--prefer {prefer}: {words.replace('CPU', 'throughput') if advice.load else words}" if prefer else ""
 
 
 def lines(advice: Advice) -> list[tuple[str, str]]:
@@ -85,9 +87,7 @@ def _others_change(packages: str, otherwise: str) -> str:
 
 def option_text(option: Option) -> str:
     """Returns `LD_PRELOAD=libfast.so: CPU -27.6 % (-28.0 % to -26.9 %), peak memory +3.0 % (+0.3 MB)`."""
-    parts = []
-    if option.cpu and (cpu := option.cpu.known):
-        parts.append(f"CPU {change_text(cpu)}")
+    parts = speed_words({metric: known for metric, change in option.changes.items() if (known := change.known)})
     if option.peak and (peak := option.peak.known):
         saved = option.peak.saved.known if option.peak.saved else None
         more = f" ({'-' if saved.median > 0 else '+'}{bytes_text(abs(saved.median))})" if saved else ""

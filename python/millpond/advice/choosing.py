@@ -15,6 +15,7 @@ from millpond.advice.recorded_program import RecordedProgram
 from millpond.advice.screened_program import ScreenedProgram, TriedPlan
 from millpond.advice.verdict_text import quick_estimate
 from millpond.cells.cell import Cell, Outcome, PoolCounts
+from millpond.cells.metrics import speed_of
 from millpond.cells.plans import Plan, combine, without_repeats
 from millpond.rounds import mallocs, schedule
 from millpond.rounds.interleaved_rounds import RoundsRequest, by_round, measured_rounds
@@ -182,7 +183,8 @@ def _best_of(helpers: list[Plan], rounds: AdviceRounds) -> Plan:
             stage="combining", rounds=count, deadline=rounds.deadline, seed=rounds.seed + 2, warm_up=False
         ),
     )  # fmt: skip
-    compared = [(p, effects.compare_net(outcomes, rounds.program, p, "cpu_seconds")) for p in plans]
+    metric = speed_of({metric for outcome in outcomes for metric in outcome.values})
+    compared = [(p, effects.compare_net(outcomes, rounds.program, p, metric)) for p in plans]
     ratios = [(p, c.median) for p, c in compared if c is not None]
     least = min((ratio for _, ratio in ratios), default=0.0)
     return next((p for p, ratio in reversed(ratios) if ratio < least + 0.01), together)

@@ -22,6 +22,7 @@ from millpond.advice.advice_data import (
     Effect,
     Estimate,
     LayoutPrediction,
+    LoadOfServer,
     Option,
     Replay,
     Row,
@@ -29,6 +30,7 @@ from millpond.advice.advice_data import (
     change_of,
 )
 from millpond.advice.code_changes import with_code
+from millpond.advice.effects import speed_in
 from millpond.advice.fewer_blocks import fewer_blocks, words
 from millpond.advice.judged_program import JudgedProgram
 from millpond.advice.missing_symbols import missing_symbols
@@ -80,6 +82,7 @@ def document(verdict: ProgramVerdict, replay: Replay, counted: Mapping[str, Sequ
         subsystems=tuple(rows),
         notes=judged.all_notes,
         references=_with_tried(judged),
+        load=LoadOfServer(command=recorded.load.command, rate=recorded.load.rate) if recorded.load else None,
         symbols=missing_symbols((recorded.characterisation or recorded.process.summary).trace.summary),
     ))  # fmt: skip
 
@@ -167,8 +170,8 @@ def _tried_alone(judged: JudgedProgram, subsystem: str) -> TriedPlan | None:
 
     def rank(one: TriedPlan) -> tuple[bool, bool, float]:
         judged = any((r.pool, r.strategy) in in_plan for r in one.plan.routes)
-        cpu = one.comparisons.get("cpu_seconds")
-        return judged, one.pays(), -cpu.median if cpu else -float("inf")
+        speed = speed_in(one.comparisons)
+        return judged, one.pays(), -speed.median if speed else -float("inf")
 
     return max(tried, key=rank, default=None)
 
@@ -214,7 +217,7 @@ def alternatives(verdict: ProgramVerdict) -> list[Alternative]:
         for t in tried.values()
         if judged.chosen is None or t.plan.name != judged.chosen.name
     ]
-    for one in sorted(seen, key=lambda c: c.gain("cpu_seconds")):
+    for one in sorted(seen, key=lambda c: c.slowness):
         judged_alone = one.kind == PLAN and tried[one.name].judged
         result.append(Alternative(**asdict(one.option), judged=judged_alone))
     absent = [(MALLOC, name, f"not on this machine; {how}") for name, how in screened.absent_mallocs.items()]

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from millpond.cells.cell import CONTROLS, Cell, ComputedContender, Control, Malloc, Outcome, Program
+from millpond.cells.metrics import OF_A_LOAD, speed_of
 from millpond.cells.net_effect import MODEL_ERROR, RoundsOf, look_up_rounds, net_rounds, pool_rounds, subtracted
 from millpond.cells.plans import Plan, merged
 from millpond.rounds.interleaved_rounds import by_round
@@ -42,7 +43,7 @@ LOOK_UP_EXTRA, POOL_EXTRA = "look_up_extra", "pool_extra"
 REPORTED = (*COSTS, LOOK_UP_EXTRA, POOL_EXTRA)
 NET = "net"
 BEHIND_NET = ("plan", "looked_up", "bare")
-METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults")
+METRICS_COMPARED = ("cpu_seconds", "wall_seconds", "peak_bytes", "page_faults", *OF_A_LOAD)
 
 Effects = dict[str, dict[str, Comparison]]
 
@@ -53,14 +54,24 @@ def verdict_of(comparisons: Mapping[str, Comparison], metric: str) -> str:
     return found.verdict if found else ""
 
 
+def speed_verdict(comparisons: Mapping[str, Comparison]) -> str:
+    """Returns the verdict on speed: on CPU, or on the throughput of a load; empty if it was not measured."""
+    return verdict_of(comparisons, speed_of(comparisons))
+
+
 def saves_time(comparisons: Mapping[str, Comparison]) -> bool:
     """True if faster beyond the noise."""
-    return verdict_of(comparisons, "cpu_seconds") == "better"
+    return speed_verdict(comparisons) == "better"
 
 
 def saves_memory(comparisons: Mapping[str, Comparison]) -> bool:
     """True if smaller beyond the noise, and not slower."""
-    return verdict_of(comparisons, "peak_bytes") == "better" and verdict_of(comparisons, "cpu_seconds") != "worse"
+    return verdict_of(comparisons, "peak_bytes") == "better" and speed_verdict(comparisons) != "worse"
+
+
+def speed_in(comparisons: Mapping[str, Comparison]) -> Comparison | None:
+    """Returns the comparison by which a verdict on speed goes; None if it was not measured."""
+    return comparisons.get(speed_of(comparisons))
 
 
 def control_cells(program: Sequence[str]) -> list[Cell]:
@@ -205,35 +216,37 @@ def split(
 
 
 def clearly_best(chosen: Plan | None, others: Sequence[Plan], effects: Effects, alone: Effects) -> Plan | None:
-    """Returns the judged plan to advise: `chosen`, unless another takes less CPU with an interval that lies apart.
+    """Returns the judged plan to advise: `chosen`, unless another is faster with an interval that lies apart.
 
     `effects`, `alone`: the results of `split` for `chosen`. If the intervals meet, `chosen` stays: it was chosen by
     more than one figure.
     """
-    least = effects.get(NET, {}).get("cpu_seconds")
+    least = speed_in(effects.get(NET, {}))
     best = chosen
     for plan in others:
-        cpu = alone.get(plan.name, {}).get("cpu_seconds")
-        if least and cpu and cpu.verdict == "better" and cpu.high < least.low:
-            best, least = plan, cpu
+        speed = speed_in(alone.get(plan.name, {}))
+        if least and speed and speed.verdict == "better" and speed.high < least.low:
+            best, least = plan, speed
     return best
 
 
 def is_decided(effects: Effects, alone: Effects) -> bool:
     """Returns whether further rounds could not change any choice. Takes `split`'s effects, and those of single plans.
 
-    It is decided if each contender, in CPU and in peak memory, is better or worse than the unchanged program, or no
+    It is decided if each contender, in speed and in peak memory, is better or worse than the unchanged program, or no
     different from it, or certainly not the best; and if the same holds for the plan against the best malloc.
     """
     against = alone.get(AGAINST_MALLOC, {})
     contenders = [found for name, found in alone.items() if name != AGAINST_MALLOC]
     contenders += [effects[NET]] if NET in effects else []
-    for metric in ("cpu_seconds", "peak_bytes"):
-        judged = [found[metric] for found in contenders if metric in found]
+    for judged in (
+        [found for one in contenders if (found := speed_in(one))],
+        [one["peak_bytes"] for one in contenders if "peak_bytes" in one],
+    ):
         best = min((c.high for c in judged), default=1.0)
         if not all(c.verdict != NOT_SETTLED or c.low > best for c in judged):
             return False
-    time = against.get("cpu_seconds")
+    time = speed_in(against)
     return bool(contenders) and (time is None or time.verdict != NOT_SETTLED or not saves_time(effects.get(NET, {})))
 
 

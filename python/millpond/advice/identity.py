@@ -51,16 +51,18 @@ class Identity(Record, frozen=True):
         return [name for name in names if self.parts.get(name) != other.parts.get(name)]
 
 
-def identity_of(program: Sequence[str], stdin: StandardInput, options: Sequence[str]) -> Identity:
+def identity_of(
+    program: Sequence[str], stdin: StandardInput, options: Sequence[str], files: Sequence[Path] = ()
+) -> Identity:
     """Returns the identity of a command line with this standard input. O(bytes of the files that it names).
 
-    `options`: the options of Millpond that change what a round measures.
+    `options`: the options of Millpond that change what a round measures; `files`: others that it depends on.
     """
     executable = shutil.which(program[0]) or program[0]
     variables = sorted(f"{name}={value}" for name, value in os.environ.items() if _VARIABLES.match(name))
     ours = [native.find(TRIAL), *sorted(native.libraries(TRIAL).glob("*trial*"))]
     contenders = [malloc.path for malloc in mallocs.contenders()[0] if malloc.path is not None]
-    given = [stdin.path, *map(Path, program[1:])]
+    given = [stdin.path, *map(Path, program[1:]), *files]
     return Identity({
         "program": _of_files([Path(executable)]),
         "input": _digest([json.dumps(list(program)).encode(), *_contents(given)]),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from millpond.advice import effects
 from millpond.cells.cell import Cell, Outcome
+from millpond.cells.metrics import speed_of
 from millpond.cells.plans import Plan
 from millpond.rounds import mallocs
 
@@ -25,11 +26,12 @@ def most_important_first(
 
 
 def roles_of_mallocs(outcomes: Sequence[Outcome], bare: Cell, by_name: Mapping[str, Cell]) -> dict[str, str]:
-    """Returns role → malloc: the one with the least CPU in the judged rounds is the best; huge pages have one too."""
+    """Returns role → malloc: the fastest one in the judged rounds is the best; huge pages have one too."""
+    metric = speed_of({metric for outcome in outcomes for metric in outcome.values})
     ratios = {
         name: found.median
         for name, cell in by_name.items()
-        if (found := effects.compare_cells(outcomes, cell, bare, "cpu_seconds"))
+        if (found := effects.compare_cells(outcomes, cell, bare, metric))
     }
     ranked = sorted(ratios, key=lambda name: ratios[name])
     by_role = {"malloc": ranked[0]} if ranked else {}

@@ -25,6 +25,7 @@ from millpond.doctor.references_error import references_error
 from millpond.rounds import mallocs, recording, schedule
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.reference_capture import CapturedRun, capture
+from millpond.rounds.served_run import END_SECONDS
 from millpond.store.store import Store
 from millpond.system.errors import Failure
 from millpond.system.progress import say
@@ -80,7 +81,9 @@ def prepare(recorded: RecordedProgram, run: AdviceRun, bare: BareRun | None = No
         recorded = _with_bound(recorded)
     if bare is None and not recorded.why_no_trial:
         deadline = run.started + recorded.budget_seconds
-        bare, why_not = run_bare(recorded.program, recorded.recording, run.laboratory, deadline)
+        bare, why_not = run_bare(
+            recorded.program, recorded.recording, run.laboratory, deadline, is_server=run.options.load is not None
+        )
         recorded = replace(recorded, why_no_trial=why_not)
     if bare and bare.outcome and recorded.characterisation and not recorded.characterisation.trace.stopped_early:
         say(first_estimate(recorded.characterisation, bare.outcome.values.get("cpu_seconds", bare.seconds)))
@@ -94,14 +97,19 @@ def _record(run: AdviceRun) -> RecordedProgram:
         max(RECORDING_SHARE * run.budget_seconds, RECORDING_SECONDS_MIN),
         run.options.trace_bytes or recording.trace_bytes_in(run.folder),
     )
-    recorded = recording.record(run.program, run.folder, run.stdin, run.options.preparation, bounds)
+    recorded = recording.record(run.program, run.folder, run.stdin, run.options.preparation, bounds, run.options.load)
     if recorded.was_interrupted:
         say("the program was interrupted; what was recorded is shown (Ctrl-C again stops)")
     chosen = recording.choose(recorded.processes, run.options.process)
     result = RecordedProgram(
         run.program, recorded, chosen, budget_seconds=run.budget_seconds, prefer=run.options.prefer,
-        fleet=run.weights_of(chosen.summary.process),
+        fleet=run.weights_of(chosen.summary.process), load=run.options.load,
     )  # fmt: skip
+    if recorded.was_killed:
+        result = result.noting(
+            f"the server did not end {END_SECONDS:.0f} s after SIGTERM and was killed; what it does at its end is "
+            "in no figure"
+        )
     if not chosen.summary.trace.events:
         return replace(result, why_no_trial="not tried: the program has no heap events")
     characterisation, contexts, candidates = recording.characterise(chosen, run.folder)
@@ -127,7 +135,7 @@ def _why_no_trial(recorded: recording.Recording, limit_seconds: float) -> str:
         return (
             f"not tried: the program had not ended after {seconds_text(limit_seconds)} of recording, its share of the "
             "budget, and was stopped; runs that do not end cannot be compared: use an input with which it ends, or "
-            "a larger --budget (`millpond trace record --for SECONDS` records a program that never ends)"
+            "a larger --budget (`--load COMMAND` advises on a server, which never ends)"
         )
     if recorded.signal:
         how = describe(recorded.exit_status, recorded.signal)
@@ -185,7 +193,8 @@ def _with_scopes(prepared: PreparedProgram, run: AdviceRun) -> RecordedProgram:
         why_not = "the verdict needed the time; a larger --budget observes them"
     else:
         observed, why_not = recording.observe(
-            run.program, recorded.recording, recorded.process, run.folder, run.stdin, seconds, run.options.preparation
+            run.program, recorded.recording, recorded.process, run.folder, run.stdin, seconds, run.options.preparation,
+            run.options.load,
         )  # fmt: skip
     if observed is None:
         return recorded.noting(f"no scope was observed, so none is called legal: {why_not}")

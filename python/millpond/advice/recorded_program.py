@@ -16,6 +16,7 @@ from millpond.advice.allocation_bound import AllocationBound
 from millpond.advice.fleet_weights import FleetWeights
 from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, Subsystem
+from millpond.rounds.load import Load
 from millpond.rounds.recording import Process, Recording
 from millpond.store.call_tree import CallTree
 
@@ -27,7 +28,7 @@ class RecordedProgram:
     `dropped`: candidates without a predicted gain. `lasting`: plans with an arena that would grow as long as the
     program runs. `references`: None if they were not requested. `bound`: a proof that the gain is below one per cent;
     no allocator is tried then. `why_no_trial`: empty if rounds can be run. `fleet`: the weights that order the trials;
-    None without a fleet.
+    None without a fleet. `load`: of a server.
     """
 
     program: tuple[str, ...]
@@ -45,6 +46,7 @@ class RecordedProgram:
     prefer: Preference = Preference.BALANCED
     notes: tuple[str, ...] = ()
     fleet: FleetWeights | None = None
+    load: Load | None = None
 
     @property
     def subsystems(self) -> tuple[Subsystem, ...]:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from millpond.advice.advice_data import WinkOutEstimate
 from millpond.advice.container_text import mostly
+from millpond.advice.effects import speed_in
 from millpond.advice.judged_program import JudgedProgram
 from millpond.advice.lasting_arenas import lasts, why_not
 from millpond.advice.layout_prediction import predicted_text
+from millpond.advice.metric_words import SHOWN
 from millpond.advice.screened_program import TriedPlan
 from millpond.cells.cell import PoolCounts
 from millpond.cells.plan_file import OWN_POOL, PlanRoute
@@ -22,7 +24,7 @@ from millpond.rounds.characterisation import (
     ScopeLegality,
     Subsystem,
 )
-from millpond.statistics.order_statistics import NO_DIFFERENCE
+from millpond.statistics.order_statistics import NO_DIFFERENCE, Comparison
 from millpond.system.wording import bytes_text, count_text, interval_text, percent_text, plural, seconds_text
 
 
@@ -75,34 +77,40 @@ def own_allocator(plan: Plan) -> str:
 
 
 def _reason(judged: JudgedProgram, tried: TriedPlan | None, large: bool, advised: bool, in_plan: bool) -> str:
-    cpu = tried.comparisons.get("cpu_seconds") if tried else None
-    if tried is None or cpu is None:
+    speed = speed_in(tried.comparisons) if tried else None
+    if tried is None or speed is None:
         if judged.why_no_trial:
             return judged.why_no_trial
         if large:
             return "not tried: the budget had no time for this candidate; give more with --budget"
         return "not tried: too small a part of the heap to matter"
-    change = f"{percent_text(cpu.median)} CPU ({interval_text(cpu)})"
+    change = f"{_speed_change(speed)} ({interval_text(SHOWN[speed.metric].shown(speed))})"
     if (peak := tried.comparisons.get("peak_bytes")) is not None:
         change += f", {percent_text(peak.median)} peak memory"
     where = "" if tried.judged else " while choosing"
     own = own_allocator(tried.plan)
     if tried.pays() and advised:
-        saved = cpu.saved
-        if cpu.verdict != "better":
+        if speed.verdict != "better":
             return f"{own} makes the program smaller, and not slower: {change}"
-        return f"{own} saves {seconds_text(saved.median)} of CPU: {change}, {cpu.n} fresh rounds"
+        saved = "is faster" if SHOWN[speed.metric].is_inverse else f"saves {seconds_text(speed.saved.median)} of CPU"
+        return f"{own} {saved}: {change}, {speed.n} fresh rounds"
     if advised and in_plan and not tried.judged:
         return f"part of the plan that fresh rounds judged; by itself it was measured while choosing: {change}"
     if tried.pays():
         return f"{own} gains ({change}), but no more than the advised plan"
-    if cpu.verdict == "worse":
+    if speed.verdict == "worse":
         return f"{own} costs time{where}: {change}; it separates objects that are used together"
-    if cpu.verdict == "better":
+    if speed.verdict == "better":
         return f"{own} looked better{where} ({change}), but no fresh round has confirmed it"
-    if cpu.verdict == NO_DIFFERENCE:
-        return f"{own} makes no difference{where}: {change}, {plural(cpu.n, 'round')}"
-    return f"not settled{where}: {own} gave {change} in {plural(cpu.n, 'round')}"
+    if speed.verdict == NO_DIFFERENCE:
+        return f"{own} makes no difference{where}: {change}, {plural(speed.n, 'round')}"
+    return f"not settled{where}: {own} gave {change} in {plural(speed.n, 'round')}"
+
+
+def _speed_change(speed: Comparison) -> str:
+    """Returns `-3.0 % CPU`, or `+3.1 % throughput`."""
+    one = SHOWN[speed.metric]
+    return f"{percent_text(one.shown(speed).median)} {one.name}"
 
 
 def _legal_note(scopes: Sequence[ScopeLegality], pays: bool, tried: TriedPlan | None) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from millpond.advice.effects import METRICS_COMPARED, compare_cells, compare_net, control_cell, malloc_cell
+from millpond.advice.effects import METRICS_COMPARED, compare_cells, compare_net, control_cell, malloc_cell, speed_in
 from millpond.cells.cell import Malloc, Outcome
 from millpond.cells.plans import Plan
 from millpond.statistics.order_statistics import Comparison, judge_family
@@ -50,48 +50,48 @@ def helpful(screened: Mapping[str, Mapping[str, Comparison]]) -> list[str]:
     """
     chosen: list[tuple[float, str]] = []
     for name, by_metric in screened.items():
-        cpu, peak = by_metric.get("cpu_seconds"), by_metric.get("peak_bytes")
-        if cpu is None:
+        speed, peak = speed_in(by_metric), by_metric.get("peak_bytes")
+        if speed is None:
             continue
-        faster = cpu.median <= 0.99 and _not_by_chance(cpu)
-        smaller = peak is not None and peak.median <= 0.98 and _not_by_chance(peak) and cpu.median <= 1.01
+        faster = speed.median <= 0.99 and _not_by_chance(speed)
+        smaller = peak is not None and peak.median <= 0.98 and _not_by_chance(peak) and speed.median <= 1.01
         if faster or smaller:
-            chosen.append((cpu.median, name))
+            chosen.append((speed.median, name))
     return [name for _, name in sorted(chosen)]
 
 
 def best_mallocs(
     screened: Mapping[str, Mapping[str, Comparison]], always: Sequence[str] = (), count: int = 2
 ) -> list[str]:  # fmt: skip
-    """Returns the mallocs to judge: those with the least CPU while choosing, helpful or not, the best first; then
+    """Returns the mallocs to judge: the fastest while choosing, helpful or not, the best first; then
     `always`.
 
     The last place of `count` goes to the one with the least memory, if no other saves any and it does not look slower.
     `always`, if measured, is judged in any case, and comes before the second best.
     """
-    ranked = sorted(
-        (n for n, m in screened.items() if "cpu_seconds" in m), key=lambda n: screened[n]["cpu_seconds"].median
-    )
+    speeds = _speeds(screened)
+    ranked = sorted(speeds, key=lambda name: speeds[name])
     best = ranked[:count]
 
     def peak(name: str) -> float:
         found = screened[name].get("peak_bytes")
         return found.median if found else 1.0
 
-    lean = [n for n in ranked if peak(n) <= 0.98 and screened[n]["cpu_seconds"].median <= 1.01]
+    lean = [n for n in ranked if peak(n) <= 0.98 and speeds[n] <= 1.01]
     if lean and not set(lean) & set(best):
         best[-1] = min(lean, key=peak)
     return list(dict.fromkeys([*best[:1], *(name for name in always if name in ranked), *best[1:]]))
 
 
 def substantial(screened: Mapping[str, Mapping[str, Comparison]], helpers: Sequence[str]) -> list[str]:
-    """Returns the helpers that gain at least a quarter of the best one's gain, in CPU or in bytes.
+    """Returns the helpers that gain at least a quarter of the best one's gain, in speed or in bytes.
 
     A plan should be the smallest that gives the gain: a pool whose small gain may be luck would stay in it unnoticed.
     """
 
     def gain(name: str) -> float:
-        ratios = (screened[name][m].median for m in ("cpu_seconds", "peak_bytes") if m in screened[name])
+        compared = (speed_in(screened[name]), screened[name].get("peak_bytes"))
+        ratios = (comparison.median for comparison in compared if comparison)
         return 1 - min(ratios, default=1.0)
 
     best = max((gain(name) for name in helpers), default=0.0)
@@ -108,6 +108,11 @@ def _not_by_chance(comparison: Comparison) -> bool:
 
 
 def most_promising(screened: Mapping[str, Mapping[str, Comparison]]) -> str | None:
-    """Returns the plan with the least CPU while choosing, helpful or not; None if none was measured."""
-    cpu = {name: m["cpu_seconds"].median for name, m in screened.items() if "cpu_seconds" in m}
-    return min(cpu, key=lambda name: cpu[name]) if cpu else None
+    """Returns the fastest plan while choosing, helpful or not; None if none was measured."""
+    speeds = _speeds(screened)
+    return min(speeds, key=lambda name: speeds[name]) if speeds else None
+
+
+def _speeds(screened: Mapping[str, Mapping[str, Comparison]]) -> dict[str, float]:
+    """Returns the median ratio of the contenders whose speed was measured."""
+    return {name: found.median for name, by_metric in screened.items() if (found := speed_in(by_metric))}

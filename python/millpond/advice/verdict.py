@@ -20,6 +20,8 @@ from millpond.advice.advice_data import Option, change_of
 from millpond.advice.advise_options import Preference
 from millpond.advice.effects import NET, saves_memory, saves_time, verdict_of
 from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.metric_words import metric_name
+from millpond.cells.metrics import OF_A_LOAD, speed_of
 from millpond.rounds.mallocs import setting_text
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import MINIMUM_EFFECT, NOT_SETTLED, Comparison
@@ -27,7 +29,7 @@ from millpond.statistics.order_statistics import MINIMUM_EFFECT, NOT_SETTLED, Co
 PLAN, MALLOC, NONE, UNDECIDED = "plan", "malloc", "nothing", "undecided"
 # Better in one dimension, but its cost in the other outweighs that.
 TRADE = "trade"
-CPU, PEAK = "cpu_seconds", "peak_bytes"
+PEAK = "peak_bytes"
 
 # The weights of one per cent of CPU and of one per cent of the peak. The small weights decide between equals.
 _WEIGHTS = {Preference.CPU: (1.0, 0.01), Preference.MEMORY: (0.01, 1.0), Preference.BALANCED: (1.0, 1.0)}
@@ -57,6 +59,16 @@ class Choice:
     purpose: str = ""
     worth: float = 0.0
 
+    @property
+    def speed_metric(self) -> str:
+        """Returns the metric by which its speed is judged: CPU time, or a load's."""
+        return speed_of(self.comparisons)
+
+    @property
+    def slowness(self) -> float:
+        """Returns the median ratio of its CPU time, or of the time for a unit of a load's work."""
+        return self.gain(self.speed_metric)
+
     def gain(self, metric: str) -> float:
         """Returns the median ratio in one metric; 1 if it was not measured."""
         found = self.comparisons.get(metric)
@@ -74,11 +86,12 @@ class Choice:
 
     @property
     def option(self) -> Option:
-        """Returns the choice for the advice, with both metrics as ratios."""
-        cpu, peak = (self.comparisons.get(metric) for metric in (CPU, PEAK))
+        """Returns the choice for the advice, with its metrics as ratios."""
+        cpu, peak = (self.comparisons.get(metric) for metric in ("cpu_seconds", PEAK))
+        of_load = {m: change_of(found) for m in OF_A_LOAD if (found := self.comparisons.get(m))}
         return Option(
             kind=self.kind, name=self.name, command=self.command or None, purpose=self.purpose or None,
-            cpu=change_of(cpu) if cpu else None, peak=change_of(peak) if peak else None,
+            cpu=change_of(cpu) if cpu else None, peak=change_of(peak) if peak else None, of_load=of_load,
         )  # fmt: skip
 
 
@@ -114,7 +127,7 @@ def _contenders(judged: JudgedProgram) -> tuple[Choice, ...]:
     ]
     if judged.chosen is not None and NET in judged.effects:
         result.append(Choice(PLAN, judged.chosen.name, judged.effects[NET]))
-    return tuple(sorted(result, key=lambda c: c.gain(CPU)))
+    return tuple(sorted(result, key=lambda c: c.slowness))
 
 
 def decide(judged: JudgedProgram) -> ProgramVerdict:
@@ -134,7 +147,7 @@ def decide(judged: JudgedProgram) -> ProgramVerdict:
     leaner = [c for c in better if verdict_of(c.comparisons, PEAK) == "better"]
     return ProgramVerdict(
         judged, _advised(undecided, better, plan), contenders, unsettled,
-        fastest=min((c for c in better if saves_time(c.comparisons)), key=lambda c: c.gain(CPU), default=None),
+        fastest=min((c for c in better if saves_time(c.comparisons)), key=lambda c: c.slowness, default=None),
         leanest=min(leaner, key=lambda c: c.gain(PEAK), default=None),
         without_source_change=max(mallocs, key=lambda c: c.worth, default=None),
         source_change=plan,
@@ -150,21 +163,21 @@ def _advised(so_far: ProgramVerdict, better: Sequence[Choice], plan: Choice | No
     if plan and plan.worth > 0 and (not worthy or _beats(plan, worthy[0], so_far.judged)):
         return _for_purpose(plan)
     if worthy:
-        left_open = CPU if so_far.judged.recorded.prefer is Preference.MEMORY else PEAK
+        faster = so_far.judged.recorded.prefer is Preference.MEMORY
         as_good = [c for c in worthy if c.worth >= worthy[0].worth - _AS_GOOD]
-        return _for_purpose(min(as_good, key=lambda c: c.gain(left_open)))
+        return _for_purpose(min(as_good, key=lambda c: c.slowness if faster else c.gain(PEAK)))
     return Choice(TRADE if better else UNDECIDED if so_far.unsettled else NONE, "", {})
 
 
 def _for_purpose(advised: Choice) -> Choice:
-    return replace(advised, purpose="CPU" if saves_time(advised.comparisons) else "memory")
+    return replace(advised, purpose=metric_name(advised.speed_metric) if saves_time(advised.comparisons) else "memory")
 
 
 def _worth(choice: Choice, judged: JudgedProgram) -> float:
     """Returns the gain in CPU and in peak memory beyond the noise, less the cost, weighed by the preference."""
     weights = _WEIGHTS[judged.recorded.prefer]
     gains = []
-    for metric in (CPU, PEAK):
+    for metric in (choice.speed_metric, PEAK):
         is_beyond = verdict_of(choice.comparisons, metric) in ("better", "worse")
         gains.append(1 - choice.gain(metric) if is_beyond else 0.0)
     if _is_little(choice, judged):
@@ -189,9 +202,11 @@ def _beats(plan: Choice, malloc: Choice, judged: JudgedProgram) -> bool:
     ahead = plan.worth - malloc.worth
     if not against:
         return ahead > _CLEARLY
-    return ahead >= MINIMUM_EFFECT and any(verdict_of(against, metric) == "better" for metric in (CPU, PEAK))
+    return ahead >= MINIMUM_EFFECT and any(
+        verdict_of(against, metric) == "better" for metric in (speed_of(against), PEAK)
+    )
 
 
 def _looks_faster(choice: Choice) -> bool:
-    cpu = choice.comparisons.get(CPU)
-    return bool(cpu and cpu.verdict == NOT_SETTLED and cpu.high < 1.0 and cpu.median <= 1.0 - MINIMUM_EFFECT)
+    speed = choice.comparisons.get(choice.speed_metric)
+    return bool(speed and speed.verdict == NOT_SETTLED and speed.high < 1.0 and speed.median <= 1.0 - MINIMUM_EFFECT)

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from millpond.advice.advice_data import Row
 from millpond.advice.advise_options import Preference
 from millpond.advice.container_text import named_with_container
-from millpond.advice.effects import NET, saves_memory
+from millpond.advice.effects import NET, saves_memory, speed_in
 from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.metric_words import change_words, speed_words
 from millpond.advice.verdict import MALLOC, NONE, PLAN, TRADE, UNDECIDED, Choice, ProgramVerdict
 from millpond.cells.plan_file import REST, PlanRoute
 from millpond.cells.plans import Plan
@@ -18,7 +19,7 @@ from millpond.rounds.characterisation import ALIVE_AT_END, NOT_DECIDED, NOT_DISP
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
 from millpond.statistics.order_statistics import Comparison
-from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural, seconds_text
+from millpond.system.wording import list_text, percent_text, plural, seconds_text
 
 _NAMES_AT_MOST = 3
 # Above this multiple of the bare program's CPU or memory, a trial's look-ups distort the measurement.
@@ -59,7 +60,7 @@ def _with_figures(verdict: ProgramVerdict, choice: Choice) -> str:
 
 def _advised(verdict: ProgramVerdict, rows: Sequence[Row]) -> str:
     chosen, judged = verdict.advised, verdict.judged
-    why = "" if chosen.purpose == "CPU" else "To save memory: "
+    why = "To save memory: " if chosen.purpose == "memory" else ""
     if chosen.kind == MALLOC:
         return f"{why}{chosen.command}: {_both(chosen.comparisons)}, without a change of the source"
     pools = pooled(judged.chosen)
@@ -131,11 +132,9 @@ def _legality(judged: JudgedProgram, route: PlanRoute) -> str:
 
 
 def _both(comparisons: Mapping[str, Comparison]) -> str:
-    """Returns `CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`."""
-    cpu, peak = comparisons.get("cpu_seconds"), comparisons.get("peak_bytes")
-    parts = []
-    if cpu is not None:
-        parts.append(f"CPU {change_text(cpu)}")
+    """Returns `CPU -32.0 % (-34.0 % to -30.0 %), peak memory +3.0 %`; of a server, the throughput comes first."""
+    peak = comparisons.get("peak_bytes")
+    parts = speed_words(comparisons)
     if peak is not None:
         parts.append(f"peak memory {percent_text(peak.median)}")
     return ", ".join(parts) or "not measured"
@@ -249,8 +248,8 @@ def quick_estimate(
     """Returns the probable result of the choosing rounds, in one line; empty if they measured nothing."""
     best = []
     for kind, screened in (("malloc", others), ("pool", plans)):
-        cpu = {name: m["cpu_seconds"] for name, m in screened.items() if "cpu_seconds" in m}
-        if cpu:
-            name = min(cpu, key=lambda n: cpu[n].median)
-            best.append(f"best {kind} {name} {percent_text(cpu[name].median)} CPU ({interval_text(cpu[name])})")
+        speeds = {name: found for name, m in screened.items() if (found := speed_in(m))}
+        if speeds:
+            name = min(speeds, key=lambda n: speeds[n].median)
+            best.append(f"best {kind} {name}: {change_words(speeds[name].metric, speeds[name])}")
     return "; ".join(best)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from millpond.cells.cell import Outcome
 
@@ -35,6 +36,18 @@ EVENTS = "events"
 RUNNING = ":running_share"
 
 
+class MetricKind(StrEnum):
+    """The source of a metric's values: a clock, the processor's events, the kernel's page faults, a recording, or else
+    what the program or the kernel counts.
+    """
+
+    TIME = "time"
+    EVENT = "event"
+    FAULTS = "faults"
+    RECORDED = "recorded"
+    COUNT = "count"
+
+
 @dataclass(frozen=True, eq=False)
 class Metrics:
     """Metric → unit. All of them are better when smaller.
@@ -42,7 +55,8 @@ class Metrics:
     `optional`: metrics that get a row only in outcomes that have them. `is_open`: an outcome gets rows for the metrics
     that it has, and one for the first metric if it has none; undeclared names are events (EVENTS). `step_ns:4096` is
     step 4096 of the series `step_ns`. `warm`: metrics of passes after the first; all others are of a fresh process
-    that works once. `estimated`: metrics that are neither measured nor counted.
+    that works once. `estimated`: metrics that are neither measured nor counted. `kinds`: of metrics whose unit does not
+    tell their kind, such as quotients of times.
     """
 
     units: Mapping[str, str]
@@ -50,6 +64,7 @@ class Metrics:
     is_open: bool = False
     warm: frozenset[str] = frozenset()
     estimated: frozenset[str] = frozenset()
+    kinds: Mapping[str, MetricKind] = field(default_factory=dict)
 
     def unit(self, metric: str) -> str:
         """The unit of a metric; `events` if it was not declared."""
@@ -63,6 +78,17 @@ class Metrics:
             return {m: unit for m, unit in self.units.items() if m not in self.optional or m in outcome.values}
         have = [*outcome.values, *outcome.absent]
         return {metric: self.unit(metric) for metric in have or list(self.units)[:1]}
+
+    def kind(self, metric: str) -> MetricKind:
+        """The kind of a metric: as declared, or by its unit."""
+        unit = self.unit(metric)
+        if metric in self.kinds:
+            return self.kinds[metric]
+        if self.is_counter(metric):
+            return MetricKind.EVENT
+        if unit == "ns" or unit.startswith("seconds"):
+            return MetricKind.TIME
+        return MetricKind.FAULTS if unit == "faults" else MetricKind.COUNT
 
     def is_warm(self, metric: str) -> bool:
         """True if the metric is of passes after the first."""
@@ -87,14 +113,37 @@ OF_A_PROCESS = {
     "major_faults": "faults",
 }
 PROCESS_METRICS = Metrics(OF_A_PROCESS)
+# Of a server under a load: the seconds for one unit of the load's work, such as a request; the reciprocal of the
+# throughput, so that less is better here too. Latencies are in the unit that the load prints.
+UNIT_SECONDS = "unit_seconds"
+LATENCIES = {"p50": "latency_p50", "p99": "latency_p99"}
+# The mean of its resident memory.
+MEAN_BYTES = "mean_bytes"
+OF_A_LOAD = {UNIT_SECONDS: "seconds", MEAN_BYTES: "bytes", **dict.fromkeys(LATENCIES.values(), "latency")}
+# A verdict on speed goes by the first of these metrics that its rounds have.
+SPEEDS = (UNIT_SECONDS, "cpu_seconds")
+
+
+def speed_of(metrics: Container[str]) -> str:
+    """The metric of these by which a verdict on speed goes: CPU time, unless there is a load."""
+    return next((metric for metric in SPEEDS if metric in metrics), SPEEDS[-1])
+
+
 # For a round under a plan: an estimate of the CPU time that its pools took beyond the library's pools.
 POOL_COST = "pool_cost_seconds"
 # … and an estimate of the bytes that the observation of function calls took.
 POOL_COST_BYTES = "pool_cost_bytes"
 # For a round that looks up owners: an estimate of the least CPU time that so many look-ups take.
 LOOK_UP_COST = "look_up_cost_seconds"
-_COSTS = {POOL_COST: "seconds", POOL_COST_BYTES: "bytes", LOOK_UP_COST: "seconds"}
-TRIAL_METRICS = Metrics({**OF_A_PROCESS, **_COSTS}, optional=frozenset(_COSTS), estimated=frozenset(_COSTS))
+# Both costs for a unit of the load's work, where a server is driven by one.
+POOL_COST_OF_UNIT, LOOK_UP_COST_OF_UNIT = "pool_cost_unit_seconds", "look_up_cost_unit_seconds"
+_COSTS = {
+    POOL_COST: "seconds", POOL_COST_BYTES: "bytes", LOOK_UP_COST: "seconds", POOL_COST_OF_UNIT: "seconds",
+    LOOK_UP_COST_OF_UNIT: "seconds",
+}  # fmt: skip
+TRIAL_METRICS = Metrics(
+    {**OF_A_PROCESS, **OF_A_LOAD, **_COSTS}, optional=frozenset({*OF_A_LOAD, *_COSTS}), estimated=frozenset(_COSTS)
+)
 REPLAY_METRICS = Metrics({
     "cpu_seconds": "seconds",
     "wall_seconds": "seconds",

@@ -17,12 +17,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from statistics import median
 
-from millpond.cells.metrics import LOOK_UP_COST, POOL_COST, POOL_COST_BYTES
+from millpond.cells.metrics import (
+    LOOK_UP_COST,
+    LOOK_UP_COST_OF_UNIT,
+    POOL_COST,
+    POOL_COST_BYTES,
+    POOL_COST_OF_UNIT,
+    UNIT_SECONDS,
+)
 from millpond.statistics.order_statistics import compare
 
 # The costs that only a trial's pools and look-ups have, by the metric that they are part of.
-_POOL_COST_OF = {"cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES}
-_LOOK_UP_COST_OF = {"cpu_seconds": LOOK_UP_COST, "wall_seconds": LOOK_UP_COST}
+_POOL_COST_OF = {
+    "cpu_seconds": POOL_COST, "wall_seconds": POOL_COST, "peak_bytes": POOL_COST_BYTES, UNIT_SECONDS: POOL_COST_OF_UNIT,
+}  # fmt: skip
+_LOOK_UP_COST_OF = {
+    "cpu_seconds": LOOK_UP_COST, "wall_seconds": LOOK_UP_COST, UNIT_SECONDS: LOOK_UP_COST_OF_UNIT,
+}  # fmt: skip
 # If noise leaves less than nothing, a round counts as this share of the bare program.
 _LEAST_SHARE = 1e-3
 # The error of what is subtracted, relative to it: how much a pair costs depends on the program around it, and the

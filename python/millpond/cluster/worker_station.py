@@ -30,7 +30,7 @@ from millpond.cluster.shipment import Shipment, ShippedFile, digest_of
 from millpond.cluster.workplace import RunnerRecipe, Workplace
 from millpond.doctor.examination import noise_facts
 from millpond.rounds.interleaved_rounds import Runner, Silence
-from millpond.system import native
+from millpond.system import native, process_tree
 from millpond.system.errors import Failure, Status
 from millpond.system.machine import Machine, this_machine
 
@@ -290,7 +290,7 @@ def leave(session: str) -> None:
     station = _stations.pop(session, None)
     if station is not None:
         station.has_left = True
-        native.kill_descendants()
+        process_tree.kill_descendants()
         if station.place is not None:
             station.place.ends.close()
         os.environ.clear()

@@ -21,6 +21,7 @@ from millpond.cluster.cluster import ClusterChoice, opened
 from millpond.commands.writing import prove_all, write_documents, write_form
 from millpond.rounds import schedule
 from millpond.rounds.fleet_data import Fleet, read_fleet
+from millpond.rounds.load import Load
 from millpond.rounds.preparation import Preparation
 from millpond.store.store import DEFAULT, Store
 from millpond.system.debug_files import setting_words, use_debug_files
@@ -45,6 +46,7 @@ def advise(request: AdviseRequest) -> None:
         )
     if (request.cluster or request.workers) and request.inputs is None:
         raise Failure(Status.USAGE, "--cluster and --workers are for several inputs: add --inputs FILE")
+    _prove_load(request)
     advice = _advice_of(request, None if request.fleet is None else read_fleet(request.fleet))
     store = Store(request.store)
     if request.inputs is not None:  # stored under the last input's run, which completed it
@@ -60,6 +62,16 @@ def advise(request: AdviseRequest) -> None:
     if plan:
         run = f"{setting_words()}millpond run --plan {plan} {shlex.join(request.program)}"
         say(f"to use the plan without a change of the source: {run}")
+
+
+def _prove_load(request: AdviseRequest) -> None:
+    """Failure (status 2) for options that do not go with a load, or that need one."""
+    if request.load is None and request.rate is not None:
+        raise Failure(Status.USAGE, "--rate finds the rate of a load: add --load COMMAND")
+    others = (("--inputs", request.inputs is not None), ("--with references", "references" in request.extras))
+    for word, is_given in others:
+        if request.load is not None and is_given:
+            raise Failure(Status.USAGE, f"--load and {word} do not go together: leave one of them out")
 
 
 def _print(request: AdviseRequest, advice: Advice, store: Store, page: Path | None, plan: Path | None) -> None:
@@ -89,6 +101,7 @@ def _advice_of(request: AdviseRequest, fleet: Fleet | None) -> Advice:
         prefer=Preference(request.prefer),
         goes_on=request.goes_on,
         fleet=fleet,
+        load=None if request.load is None else Load(request.load, request.rate),
     )
     if request.inputs is None:
         return advise_program.advise(request.program, options)

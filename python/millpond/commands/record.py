@@ -16,6 +16,7 @@ from millpond.system.becoming import become
 from millpond.system.debug_files import use_debug_files
 from millpond.system.errors import Failure, Status
 from millpond.verbs.trace_requests import ControlRequest, RecordRequest
+from millpond.verbs.values import size
 
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 _SETTINGS = {"mode": "--mode", "ahead": "--ahead", "scope-entries": "--scope-entries", "access-bytes": "--bytes-max"}
@@ -25,6 +26,7 @@ _FLAGS = {
     "contexts": "--check-contexts",
     "system": "--with-system",
     "idle": "--idle",
+    "scan": "--scan",
 }
 
 
@@ -68,7 +70,10 @@ def _executable_of(process: int) -> str:
 
 def control(request: ControlRequest) -> int:
     """Becomes the program that reaches the recorder, or raises a Failure."""
-    become("millpond-record", ["--control", str(request.process), request.word])
+    if (request.word == "mark") != (request.name is not None):
+        raise Failure(Status.USAGE, "mark takes the name of the phase that begins, and nothing else takes one")
+    words = [request.word] if request.name is None else [request.word, request.name]
+    become("millpond-record", ["--control", str(request.process), "--", *words])
 
 
 def _prove_fitting(request: RecordRequest) -> None:
@@ -79,16 +84,18 @@ def _prove_fitting(request: RecordRequest) -> None:
     if request.attach is not None:
         _prove_attachable(request, names)
     of_references = {
-        "--window": request.window, "--sample": request.sample, "--simulate": request.simulate,
+        "--window": request.window, "--simulate": request.simulate,
         "--malloc": request.malloc, "--with system": "system" in request.extras,
         "--set access-bytes": "access-bytes" in names,
     }  # fmt: skip
     of_events = {
         "--attach": request.attach, "--for": request.duration, "--max-trace": request.max_trace,
         "--scope": request.scope, "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
-        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle")},
+        **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle", "scan")},
     }  # fmt: skip
     has_references = "references" in request.extras
+    if not has_references:
+        _prove_sample(request)
     for name, value in (of_events if has_references else of_references).items():
         if value not in (None, (), False):
             hint = "does not go with --with references" if has_references else "needs --with references"
@@ -99,12 +106,28 @@ def _prove_attachable(request: RecordRequest, names: set[str]) -> None:
     """Failure (status 2) for what a program must be started with."""
     at_start = {
         "a program": request.program, "--finish": request.finish, "--scope": request.scope,
-        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
-        **{f"--with {name}": name in request.extras for name in ("owners", "idle")},
+        "--sample": request.sample, "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        **{f"--with {name}": name in request.extras for name in ("owners", "idle", "scan")},
     }  # fmt: skip
     for name, value in at_start.items():
         if value not in (None, (), False):
             raise Failure(Status.USAGE, f"--attach does not go with {name}: the program runs already")
+
+
+def _prove_sample(request: RecordRequest) -> None:
+    """Failure (status 2) for a sample of heap events that is no number of bytes, or with what needs every event."""
+    if request.sample is None:
+        return
+    if "/" in request.sample:
+        raise Failure(Status.USAGE, "--sample BURST/PERIOD needs --with references; of heap events it takes BYTES")
+    try:
+        size(request.sample)
+    except ValueError as error:
+        raise Failure(Status.USAGE, f"--sample: {error}") from None
+    needing = [f"--with {one}" for one in ("owners", "frees") if one in request.extras]
+    needing += ["--scope"] if request.scope else []
+    if needing:
+        raise Failure(Status.USAGE, f"--sample does not go with {needing[0]}, which needs every event")
 
 
 def _words(request: RecordRequest) -> list[str]:

@@ -48,6 +48,7 @@ NATIVE: dict[str, str | None] = {
 }
 LIBRARIES: dict[str, str | None] = {
     "libmillpond-record.so": None,
+    "libmillpond-sample.so": None,
     "libmillpond-trial.so": None,
     "libmillpond-probes.so": "observation of scopes, so that no function is called legal for an arena",
     "libmillpond-multipool.so": "the multipool malloc among those that `millpond advise` tries",

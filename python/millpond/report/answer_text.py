@@ -189,6 +189,7 @@ def _next(case: Case, places: ResultFiles, width: int) -> list[str]:
     choice, advice = case.advice.choice, case.advice
     kind = choice.kind if choice else ""
     again = [f"{setting_words()}millpond", "advise", "--continue"]
+    again += map(shlex.quote, advice.load.options if advice.load else [])
     again += ["--store", shlex.quote(places.store)] if places.store else []
     has_code = any(row.pays and row.code and row.code.changes for row in advice.subsystems)
     if choice and kind == "malloc" and choice.command:

@@ -116,6 +116,31 @@ class TraceSummary(Record, frozen=True):
     modules_without_symbols: tuple[HiddenModule, ...] = ()
 
 
+Interval = tuple[float, float | None]  # the ends of a 95 % interval; None: the sample does not bound it
+
+
+class SampledIntervals(Record, frozen=True):
+    """The 95 % intervals of figures that are estimated from a sample of the allocations."""
+
+    events: Interval | None = None
+    allocations: Interval | None = None
+    frees: Interval | None = None
+    reallocations: Interval | None = None
+    bytes: Interval | None = None
+    end_live_bytes: Interval | None = None
+    end_live_objects: Interval | None = None
+    peak_live_bytes: Interval | None = None
+    peak_live_objects: Interval | None = None
+
+
+class LifetimeIntervals(Record, frozen=True):
+    """The 95 % intervals of percentiles, in seconds."""
+
+    p10: Interval
+    p50: Interval
+    p90: Interval
+
+
 class NamelessModule(Record, frozen=True):
     """A module whose file cannot be read, or is another build than the recorded one."""
 
@@ -136,6 +161,9 @@ class RecordedTrace(TraceSummary, frozen=True):
     frees_not_seen: int | None = None
     mended_hand_offs: int | None = None
     frees_are_placed: bool | None = None
+    sample_bytes: int | None = None  # of a sampled trace: bytes for each one chosen
+    sampled_objects: int | None = None
+    intervals: SampledIntervals | None = None  # None: every event is known
     recorder_seconds: float | None = None
     peak_live_objects: int | None = None
     end_live_objects: int | None = None
@@ -185,6 +213,7 @@ class Lifetimes(Record, frozen=True):
     p90: float | None = field(default_factory=NULL)
     max: float | None = field(default_factory=NULL)
     histogram: tuple[LifetimeBin, ...] = field(default_factory=NONE)
+    intervals: LifetimeIntervals | None = None  # of a sampled trace
 
 
 class Dimension(Record, frozen=True):
@@ -423,6 +452,7 @@ class Context(Record, frozen=True):
     allocations: int | None = None
     bytes: int | None = None
     stack: tuple[str, ...] = field(default_factory=NONE)
+    intervals: SampledIntervals | None = None
 
 
 class OwnerWord(Record, frozen=True):
@@ -450,6 +480,8 @@ class Subsystem(SubsystemFacts, frozen=True, kw_only=True):
     owners: tuple[str | OwnerWord, ...] | None = None
     references: SubsystemReferences | None = field(default_factory=NULL)
     top_contexts: tuple[Context, ...] = ()
+    sampled_objects: int | None = None
+    intervals: SampledIntervals | None = None  # None: every event is known
 
 
 class AddressRow(Record, frozen=True):

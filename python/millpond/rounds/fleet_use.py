@@ -75,6 +75,7 @@ class ProcessUse(UseCounts, frozen=True, kw_only=True):
     duration_seconds: float | None = None
     named_share: float | None = None
     partial: str | None = None
+    sample_bytes: int | None = None
     damages: tuple[Damage, ...] = ()
 
     @property
@@ -118,7 +119,11 @@ def use_of(trace: Path, options: tuple[str, ...]) -> UseResult:
         finished = native.run(CHARACTERISE, ["--json", str(out), *options, "--", str(trace)])
         said = tuple(line for line in finished.said.splitlines() if line)
         if finished.status == 0:
-            return UseResult(use=read_typed(TraceFigures, out), said=said)
+            use = read_typed(TraceFigures, out)
+            if use.trace.sample_bytes:
+                why = f"{trace} is a sample of the allocations; a merge needs every one: record without --sample"
+                return UseResult(unusable=UnusableTrace(kept(str(trace)), kept(why)), said=said)
+            return UseResult(use=use, said=said)
     failure = native.failure_of(CHARACTERISE, finished)
     if failure.status != Status.INPUT:
         raise Failure(failure.status, f"{trace}: {failure.message}")

@@ -31,11 +31,15 @@ class PatternPlace(Record, frozen=True, kw_only=True):
 
 
 class LeftCounts(Record, frozen=True, kw_only=True):
-    """Blocks that are live at the end. `quarters`: how many of them began in each quarter of the trace's events."""
+    """Blocks that are live at the end. `quarters`: how many of them began in each quarter of the trace's events.
+    `lost_objects`, `lost_bytes`: those that no pointer reached in a scan at the end (`--with scan`); null: no scan.
+    """
 
     objects: int = 0
     bytes: int = 0
     quarters: tuple[int, int, int, int] = (0, 0, 0, 0)
+    lost_objects: int | None = field(default_factory=NULL)
+    lost_bytes: int | None = field(default_factory=NULL)
 
 
 class LeftRow(LeftCounts, frozen=True, kw_only=True):

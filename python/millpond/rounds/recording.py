@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import resource
 import shutil
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,9 +20,12 @@ from msgspec import field
 
 from millpond.cells.plans import Plan, read_folder
 from millpond.rounds.characterisation import Characterisation
+from millpond.rounds.fresh_process import describe
+from millpond.rounds.load import Load
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.served_run import LoadFailure, ServedRun
 from millpond.store.call_tree import CallTree
-from millpond.system import native
+from millpond.system import native, process_tree
 from millpond.system.any_bytes import kept
 from millpond.system.errors import Failure, Status
 from millpond.system.progress import report_phase
@@ -100,6 +102,7 @@ class Recording:
     was_stopped: bool = False
     cpu_seconds: float = 0.0
     was_interrupted: bool = False  # by Ctrl-C, which goes to the program first
+    was_killed: bool = False  # a server that SIGTERM did not end
 
 
 def trace_set(file: Path) -> list[Path]:
@@ -123,9 +126,10 @@ class Bounds:
     seconds: float
     trace_bytes: int
 
-    def options(self) -> list[str]:
-        """The limits as options of the recorder."""
-        return ["--for", f"{self.seconds:.3f}", "--max-bytes", str(self.trace_bytes)]
+    def options(self, load: Load | None = None) -> list[str]:
+        """The limits as options of the recorder. Under a load, the time is that of the load."""
+        end = [] if load else ["--for", f"{self.seconds:.3f}"]
+        return [*end, "--max-bytes", str(self.trace_bytes)]
 
 
 # The share of the disk's free bytes that a trace may take; the last bytes are never used.
@@ -152,31 +156,57 @@ def record(
     stdin: StandardInput,
     preparation: Preparation = NO_PREPARATION,
     bounds: Bounds | None = None,
+    load: Load | None = None,
 ) -> Recording:
     """Runs the program once under the recorder, its output dropped. Failure (the recorder's status) if the recorder
-    fails.
+    fails. A server is driven by its load, once.
 
     The recorder exits with the program's status, so a missing trace is the sign of its own failure.
     """
     file = folder.absolute() / "program.mpt"
     argv = preparation.program(program)
-    options = bounds.options() if bounds else []
+    options = bounds.options(load) if bounds else []
     limit_seconds = bounds.seconds if bounds else math.inf
     phase = report_phase(f"recording {program[0]}", lambda: trace_size_text(file), limit_seconds)
-    interrupts = native.interrupts_passed_on()
+    # Ctrl-C stops a server with its load and us, because a server that ends before its load has nothing to show.
+    interrupts = native.interrupts_passed_on() if load is None else nullcontext(list[int]())
+    command = [*options, "--frees", "-o", str(file), "--", *argv]
     with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase, interrupts as passed_on:
-        started, cpu_before = time.monotonic(), _children_cpu_seconds()
-        finished = native.run(RECORD, [*options, "--frees", "-o", str(file), "--", *argv], stdin=descriptor, folder=cwd)
-        seconds, cpu_seconds = time.monotonic() - started, _children_cpu_seconds() - cpu_before
+        started, cpu_before = time.monotonic(), process_tree.children_cpu_seconds()
+        served = None if load is None else _served(load, folder, cwd, bounds.seconds if bounds else None)
+        finished = _run_recorder(command, served, descriptor, cwd)
+        seconds, cpu_seconds = time.monotonic() - started, process_tree.children_cpu_seconds() - cpu_before
     traces = trace_set(file)
     if not traces:
         raise native.failure_of(RECORD, finished)
     exit_status, signal = (0, -finished.status) if finished.status < 0 else (finished.status, 0)
+    if served is not None:
+        cpu_seconds -= served.load_cpu_seconds
+        signal = served.own_signal(signal)
     processes = tuple(summaries(traces, folder))
     return Recording(
         exit_status, signal, seconds, processes, was_stopped="(--for)" in finished.said, cpu_seconds=cpu_seconds,
-        was_interrupted=bool(passed_on),
+        was_interrupted=bool(passed_on), was_killed=served is not None and served.had_to_be_killed,
     )  # fmt: skip
+
+
+def _served(load: Load, folder: Path, cwd: Path | None, limit_seconds: float | None) -> ServedRun:
+    return ServedRun(
+        load, folder.absolute() / "server.txt", cwd, is_measured=False, limit_seconds=limit_seconds
+    )  # fmt: skip
+
+
+def _run_recorder(
+    command: list[str], served: ServedRun | None, stdin: int, cwd: Path | None, seconds: float | None = None
+) -> native.ProcessEnd:
+    """Runs the recorder. Under a load: LoadFailure if that or the server fails; Failure if the recorder does."""
+    if served is None:
+        return native.run(RECORD, command, stdin=stdin, seconds=seconds, folder=cwd)
+    finished = native.run_driven(RECORD, command, served, stdin=stdin, seconds=seconds, folder=cwd)
+    if not trace_set(Path(command[command.index("-o") + 1])):
+        raise native.failure_of(RECORD, finished)
+    served.check_end(describe(finished.status, max(-finished.status, 0)))
+    return finished
 
 
 def trace_size_text(file: Path) -> str:
@@ -191,17 +221,11 @@ def trace_size_text(file: Path) -> str:
 def _read_text() -> str:
     """Returns the bytes that the programs which we started have read, `1.2 GB read`."""
     read = 0
-    for child in native.descendants_of(os.getpid()):
+    for child in process_tree.descendants_of(os.getpid()):
         with suppress(OSError):
             facts = dict(line.split(": ") for line in Path(f"/proc/{child}/io").read_text().splitlines())
             read = max(read, int(facts["rchar"]))
     return f"{bytes_text(read)} read"
-
-
-def _children_cpu_seconds() -> float:
-    """The CPU time of all children of this process that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def summaries(traces: list[Path], folder: Path) -> list[Process]:
@@ -261,6 +285,7 @@ def observe(
     stdin: StandardInput,
     seconds: float,
     preparation: Preparation = NO_PREPARATION,
+    load: Load | None = None,
 ) -> tuple[tuple[Characterisation, list[Plan]] | None, str]:
     """Records the program again and observes its scopes. Returns the characterisation with the legality of arenas, and
     the candidate plans that follow.
@@ -279,7 +304,11 @@ def observe(
     argv = preparation.program(program)
     phase = report_phase("observing scopes", lambda: trace_size_text(file), seconds)
     with preparation.ready(folder) as cwd, stdin.first() as descriptor, phase:
-        finished = native.run(RECORD, [*options, "--", *argv], stdin=descriptor, seconds=seconds, folder=cwd)
+        served = None if load is None else _served(load, inner, cwd, seconds)
+        try:
+            finished = _run_recorder([*options, "--", *argv], served, descriptor, cwd, seconds)
+        except LoadFailure as failure:
+            return None, failure.message
     if finished.timed_out:
         return None, f"the recording that observes them took more than {seconds:.0f} s"
     traces = trace_set(file)

@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from millpond.cells.cell import Cell, Control, Malloc, Outcome, PoolCounts
-from millpond.cells.metrics import LOOK_UP_COST, OF_A_PROCESS, POOL_COST, POOL_COST_BYTES
+from millpond.cells.metrics import (
+    LOOK_UP_COST,
+    LOOK_UP_COST_OF_UNIT,
+    OF_A_PROCESS,
+    POOL_COST,
+    POOL_COST_BYTES,
+    POOL_COST_OF_UNIT,
+    UNIT_SECONDS,
+)
 from millpond.cells.plans import Plan
 from millpond.rounds.fresh_process import Padding, describe, killed
+from millpond.rounds.load import Load
 from millpond.rounds.preparation import NO_PREPARATION, Preparation
+from millpond.rounds.served_run import LoadFailure, ServedRun
 from millpond.rounds.trial_data import PairCosts, RoundResult
 from millpond.system import native
 from millpond.system.errors import Failure
@@ -44,7 +55,9 @@ class Laboratory:
         stdin: StandardInput,
         seed: int,
         preparation: Preparation = NO_PREPARATION,
+        load: Load | None = None,
     ) -> None:
+        self._load = load
         self._folder = folder.absolute()
         self._preparation = preparation
         self._program = tuple(program)
@@ -82,8 +95,22 @@ class Laboratory:
         modules = self._folder / "modules"
         argv = self._preparation.program(self._program)
         with self._preparation.ready(self._folder) as cwd, self._stdin.first() as descriptor:
-            native.require(TRIAL, ["--survey", str(modules), "--", *argv], stdin=descriptor, folder=cwd)
+            if self._load is None:
+                native.require(TRIAL, ["--survey", str(modules), "--", *argv], stdin=descriptor, folder=cwd)
+                return modules
+            served = self._served(self._load, cwd, is_measured=False)
+            finished = native.run_driven(
+                TRIAL, ["--survey", str(modules), "--", *argv], served, stdin=descriptor, folder=cwd
+            )
+            if finished.status != 0:
+                raise native.failure_of(TRIAL, finished)
+            served.check_end("ended")
         return modules
+
+    def _served(self, load: Load, folder: Path | None, *, is_measured: bool = True) -> ServedRun:
+        return ServedRun(
+            load, self._folder / "server.txt", folder, is_measured=is_measured, limit_seconds=self.limit_seconds
+        )  # fmt: skip
 
     def look_up(self, plans: Sequence[Plan]) -> None:
         """Compiles the plans now, before any round, and measures the extra cost of their pools in a trial. The
@@ -149,8 +176,10 @@ class Laboratory:
         plan = cell.plan or (self._looked_up if variant != "bare" else None)
         routes = ["--routes", str(self.compile(plan))] if plan else []
         argv = self._preparation.program(cell.subject.argv)
-        command = ["--round", variant, *setting, *routes, *self._padding.option(), "--result", str(result), *streams,
-                   "--", *argv]  # fmt: skip
+        options = ["--round", variant, *setting, *routes, *self._padding.option(), "--result", str(result)]
+        if self._load is not None:
+            return self._run_served(self._load, cell, stage, number, options, argv)
+        command = [*options, *streams, "--", *argv]
         with self._preparation.ready(self._folder) as cwd:
             finished = native.run(
                 TRIAL,
@@ -169,9 +198,42 @@ class Laboratory:
             raise Failure(failure.status, "" if descriptor is not None else failure.message)
         return self._outcome(cell, stage, number, data)
 
-    def _outcome(self, cell: Cell, stage: str, number: int, data: RoundResult) -> Outcome:
+    def _run_served(
+        self, load: Load, cell: Cell, stage: str, number: int, options: Sequence[str], argv: Sequence[str]
+    ) -> Outcome:
+        """Runs one round of a server. A load that fails on the unchanged program ends everything; elsewhere it is the
+        contender's failure.
+        """
+        result = self._folder / "round.json"
+        with self._preparation.ready(self._folder) as cwd:
+            served = self._served(load, cwd)
+            output = str(served.output)
+            streams = ["--stdin", str(self._stdin.path.absolute()), "--stdout", output, "--stderr", output]
+            try:
+                finished = native.run_driven(
+                    TRIAL, [*options, *streams, "--", *argv], served, seconds=self.limit_seconds, folder=cwd
+                )
+                data = read_result(result)
+                if data is None:
+                    raise native.failure_of(TRIAL, finished)
+                served.check_end(describe(data.exit_status or 0, data.signal or 0))
+            except LoadFailure as failure:
+                if _variant_of(cell) == "bare" and not isinstance(cell.contender, Malloc):
+                    raise
+                return Outcome.failed(cell, stage, number, "killed", failure.message)
+        return self._outcome(cell, stage, number, served.as_ended(data), served.values)
+
+    def _outcome(
+        self, cell: Cell, stage: str, number: int, data: RoundResult, measured: Mapping[str, float] | None = None
+    ) -> Outcome:
+        """The outcome of a round. `measured`: metrics of a load, instead of those of the whole process."""
         expected = None if stage == THROUGH else self.expected
         outcome = outcome_of(cell, stage, number, data, expected, "the bare program {}")
+        self._add_costs(cell, number, data, outcome)
+        return replace(outcome, values=share_costs(outcome.values, measured)) if measured else outcome
+
+    def _add_costs(self, cell: Cell, number: int, data: RoundResult, outcome: Outcome) -> None:
+        """Adds the estimates of a trial's own costs."""
         if cell.plan is not None and data.router:
             outcome.values[POOL_COST] = self._pool_cost(cell.plan, outcome.pools, number)
             observes = any(pool.calls for pool in outcome.pools)
@@ -179,7 +241,6 @@ class Laboratory:
         if _variant_of(cell) == "looked_up" and data.router:
             look_ups = data.router.passed.unrouted
             outcome.values[LOOK_UP_COST] = look_ups * _in_turn(self._costs.look_up_seconds, number)
-        return outcome
 
     def _pool_cost(self, plan: Plan, pools: Sequence[PoolCounts], number: int) -> float:
         """The CPU time of pools behind malloc beyond their cost in the source.
@@ -201,6 +262,25 @@ def _variant_of(cell: Cell) -> str:
 def _in_turn(values: Sequence[float], number: int) -> float:
     """The measurement for that round, in turn; 0 without measurements."""
     return values[number % len(values)] if values else 0.0
+
+
+def share_costs(whole: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, float]:
+    """The metrics of a whole process with those of the measured load in their place, and the load's share of a trial's
+    costs.
+
+    A trial's costs are counted over the whole process, so the load gets its share of them by CPU time. For a unit of
+    work they count as much as they would delay it if the server is what limits the throughput: in the ratio to the
+    load's CPU time, or to its wall time if the server was idle for a part of it.
+    """
+    whole_seconds = whole.get("cpu_seconds", 0.0)
+    share = min(1.0, measured["cpu_seconds"] / whole_seconds) if whole_seconds > 0.0 else 1.0
+    busy_seconds = max(measured["cpu_seconds"], measured["wall_seconds"])
+    values = {**whole, **measured}
+    for cost, of_unit in ((POOL_COST, POOL_COST_OF_UNIT), (LOOK_UP_COST, LOOK_UP_COST_OF_UNIT)):
+        if cost in values:
+            values[cost] *= share
+            values[of_unit] = values[cost] / busy_seconds * values[UNIT_SECONDS]
+    return values
 
 
 def time_limit(bare_seconds: float) -> float:

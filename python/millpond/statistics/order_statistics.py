@@ -228,6 +228,20 @@ def judge(comparison: Comparison) -> Comparison:
     return replace(comparison, verdict=verdict, saved=replace(comparison.saved, verdict=verdict))
 
 
+def inverse(summary: Summary) -> Summary:
+    """The summary of the reciprocals of ratios above zero; the verdict stays that of the ratios. O(1).
+
+    Of an even number of values, the median is the reciprocal of the mean of the middle two.
+    """
+    humps = summary.humps
+    if not isinstance(humps, UnsetType):
+        humps = tuple(replace(hump, median=1.0 / hump.median) for hump in reversed(humps))
+    return Summary(
+        summary.n, 1.0 / summary.median, 1.0 / summary.high, 1.0 / summary.low, summary.level, summary.method,
+        summary.verdict, humps,
+    )  # fmt: skip
+
+
 def widened(comparison: Comparison, by_unit: float, against: float) -> Comparison:
     """The comparison, judged again, with an interval that also covers an error of `by_unit` in its metric's unit;
     `against`: the usual value that it is compared with.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,7 +20,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any, Protocol
 
+from millpond.system import process_tree
 from millpond.system.any_bytes import system_form
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
@@ -61,12 +64,20 @@ def libraries(program: str) -> Path:
     return find(program).parent.parent / "lib" / "millpond"
 
 
-def find_built_by(toolchain: str, name: str) -> Path:
-    """That program as a toolchain built it. Failure (status 4) if it did not, or is not installed."""
+def find_built_by(toolchain: str, name: str, target: str = "bench-toolchains") -> Path:
+    """That program as a toolchain built it. Failure (status 4) if it did not, or is not installed.
+
+    `target`: of make, which builds it.
+    """
     chosen = os.environ.get("MILLPOND_BIN")
     folder = Path(chosen) / "toolchains" / toolchain if chosen else _BUILDS / "toolchains" / toolchain / "bin"
-    advice = "`make bench-toolchains` installs the compilers and builds it"
+    advice = f"`make {target}` installs the compilers and builds it"
     return _first([folder], name, f"{name}, built by {toolchain},", advice)
+
+
+def build_folder() -> Path:
+    """The folder of builds of the repository that this file lies in."""
+    return _BUILDS
 
 
 def _first(folders: Sequence[Path], name: str, what: str, advice: str) -> Path:
@@ -160,28 +171,64 @@ def run(
     process group of its own.
     """
     watch = _watch.get()
-    try:
-        child = subprocess.Popen(
-            [str(find(name)), *map(system_form, arguments)],
-            stdin=stdin,
-            stdout=None if passing else subprocess.DEVNULL,
-            stderr=None if passing else subprocess.PIPE,
-            env={**user_environment(), _PARENT: str(os.getpid())},
-            process_group=0 if watch is not None else None,
-            cwd=folder,
-        )
-    except OSError as error:
-        raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
+    child = _started(
+        name, arguments, stdin=stdin, stdout=None if passing else subprocess.DEVNULL,
+        stderr=None if passing else subprocess.PIPE, process_group=0 if watch is not None else None, cwd=folder,
+    )  # fmt: skip
     try:
         if watch is not None:
             watch(child.pid)
         said = child.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
-        return ProcessEnd(stop(child), f"millpond: stopped after {seconds:.0f} s without a result", timed_out=True)
+        return _stopped(child, seconds)
     except BaseException:
         stop(child)
         raise
     return ProcessEnd(child.returncode, (said or b"").decode(errors="surrogateescape"))
+
+
+class Driver(Protocol):
+    """Acts on a native program while it runs. `output`: the file that gets the program's standard output."""
+
+    output: Path
+
+    def drive(self, child: subprocess.Popen[bytes]) -> None: ...
+
+
+def run_driven(
+    name: str, arguments: Sequence[str], driver: Driver, *, stdin: int = subprocess.DEVNULL,
+    seconds: float | None = None, folder: Path | None = None,
+) -> ProcessEnd:  # fmt: skip
+    """Runs a native program to its end, while the driver acts on it in this thread. `seconds` limits the time after
+    that. If the driver raises, the program and all that it has started are ended, as by an interruption of `run`.
+    """
+    # Files, not pipes: no thread reads what is printed while the driver acts.
+    with tempfile.TemporaryFile() as said, driver.output.open("wb") as printed:
+        child = _started(name, arguments, stdin=stdin, stdout=printed, stderr=said, cwd=folder)
+        try:
+            driver.drive(child)
+            child.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return _stopped(child, seconds)
+        except BaseException:
+            stop(child)
+            raise
+        said.seek(0)
+        return ProcessEnd(child.returncode, said.read().decode(errors="surrogateescape"))
+
+
+def _started(name: str, arguments: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    """Starts a native program; `how`: of Popen. Failure (4) if that is impossible."""
+    command = [str(find(name)), *map(system_form, arguments)]
+    environment = {**user_environment(), _PARENT: str(os.getpid())}
+    try:
+        return subprocess.Popen(command, env=environment, **how)
+    except OSError as error:
+        raise Failure(Status.ENVIRONMENT, f"cannot start {name}: {error.strerror or error}") from error
+
+
+def _stopped(child: subprocess.Popen[bytes], seconds: float | None) -> ProcessEnd:
+    return ProcessEnd(stop(child), f"millpond: stopped after {seconds or 0:.0f} s without a result", timed_out=True)
 
 
 @dataclass(frozen=True)
@@ -221,50 +268,16 @@ def capture(
 
 def stop(child: subprocess.Popen[bytes]) -> int:
     """Ends a process and all that it has started so far: asks first, then kills."""
-    started = descendants_of(child.pid)
+    started = process_tree.descendants_of(child.pid)
     child.terminate()
     try:
         child.communicate(timeout=_PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
-        started |= descendants_of(child.pid)
+        started |= process_tree.descendants_of(child.pid)
         child.kill()
         child.wait()
-    _kill(started)
+    process_tree.kill_each(started)
     return child.returncode
-
-
-def kill_descendants() -> None:
-    """Kills every process that this one and its children have started."""
-    _kill(descendants_of(os.getpid()))
-
-
-def _kill(started: dict[int, int]) -> None:
-    """Kills the processes that are still the same by their start time."""
-    for process, since in started.items():
-        if process_facts(process)[1:] == (since,):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-
-
-def process_facts(process: int) -> tuple[int, ...]:
-    """The parent and the start time of a process; empty if it has ended."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ()
-    return () if fields[0] == "Z" else (int(fields[1]), int(fields[19]))
-
-
-def descendants_of(root: int) -> dict[int, int]:
-    """Every living process that this one and its children have started, with its start time."""
-    facts = {int(p.name): process_facts(int(p.name)) for p in Path("/proc").iterdir() if p.name.isdecimal()}
-    found: dict[int, int] = {}
-    parents = {root}
-    while parents:
-        children = {p: f[1] for p, f in facts.items() if f and f[0] in parents and p not in found}
-        found |= children
-        parents = set(children)
-    return found
 
 
 def failure_of(name: str, finished: ProcessEnd) -> Failure:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import UnsetType
@@ -36,6 +36,13 @@ def bytes_text(value: float | None) -> str:
 def count_text(value: float | None) -> str:
     """`1.20 M`."""
     return _scaled(value, _COUNTS, "")
+
+
+def within_text(ends: tuple[float, float | None] | None, show: Callable[[float | None], str]) -> str:
+    """`1.10 MB to 1.30 MB` for an interval, `above 3.10 ms` for one without an upper end; empty for none."""
+    if ends is None:
+        return ""
+    return f"above {show(ends[0])}" if ends[1] is None else f"{show(ends[0])} to {show(ends[1])}"
 
 
 def seconds_text(value: float | None) -> str:

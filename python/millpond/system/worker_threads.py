@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from millpond.system import native
+from millpond.system import process_tree
 from millpond.system.machine import this_machine
 
 
@@ -22,7 +22,7 @@ def worker_threads(count: int | None = None) -> Iterator[ThreadPoolExecutor]:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        native.kill_descendants()
+        process_tree.kill_descendants()
         raise
     finally:
         pool.shutdown()

@@ -51,6 +51,14 @@ class AdviseRequest:
         choices={"balanced": "the default", "cpu": "the fastest", "memory": "the leanest"},
     )  # fmt: skip
     is_verbose: bool = verbose_option()
+    load: str | None = option(
+        "--load", "COMMAND", "PROGRAM is a server; in each run COMMAND drives it, and ends. The verdict is on "
+        "throughput.", is_expert=True,
+    )  # fmt: skip
+    rate: str | None = option(
+        "--rate", "REGEX", "With --load: finds the rate that the load or the server prints, with one group for the "
+        "number, and groups p50 and p99 for latencies. Default: the time of the load.", is_expert=True,
+    )  # fmt: skip
     write: Path | None = option(
         "--write", "DIR", "Also write the advised change to a new folder: a header, a note and a test.", kind=Path
     )

@@ -168,13 +168,14 @@ VERBS = (
     ),
     Verb(
         ("trace", "control"), of_traces.ControlRequest, "millpond.commands.record:control",
-        "Start and stop what a program records that was started by `trace record --with idle`.",
+        "Reach a program while it is recorded: start, stop and snapshot with `--with idle`, mark phases always.",
         (
             ("millpond trace control 4711 start", "records until stop"),
             ("millpond trace control 4711 stop", "writes program-1.mpt, and prints its name"),
             ("millpond trace control 4711 snapshot", "writes what was recorded so far, and goes on in another trace"),
+            ("millpond trace control 4711 mark load", "begins a phase, as `millpond_phase(\"load\")` inside would"),
         ),
-        details="The program's children sleep and wake with it. Only its own user can reach it.",
+        details="The program's children are reached with it. Only its own user can reach it.",
         environment=("MILLPOND_BIN", "XDG_RUNTIME_DIR"),
     ),
     Verb(

@@ -48,6 +48,7 @@ class RecordRequest:
             "system": "with --simulate: also count the memory accesses of system calls",
             "idle": "nothing before `millpond trace control PID start`; each stretch up to its stop is a trace of its "
             "own, FILE-1, FILE-2 and so on",
+            "scan": "at the end of each process, which of the blocks that are left no pointer reaches (lost)",
         },
         "Also record this; idle: only this.",
     )
@@ -76,8 +77,9 @@ class RecordRequest:
         "from=main, or instructions=FROM:TO (either may be empty).", is_repeated=True, is_expert=True,
     )  # fmt: skip
     sample: str | None = option(
-        "--sample", "BURST/PERIOD", "Of references, capture bursts of BURST instructions, one in every PERIOD; heap "
-        "events are all captured.", is_expert=True,
+        "--sample", "BYTES", "Choose one byte in BYTES, such as 512KiB, and record only the blocks that hold one, at "
+        "10 instructions a call; `trace show` estimates the rest. With references: BURST/PERIOD instructions.",
+        is_expert=True,
     )  # fmt: skip
     simulate: tuple[str, ...] = option(
         "--simulate", "DESCRIPTION", "Count misses while the program runs, and write only counts and heap events. "
@@ -107,12 +109,14 @@ class ControlRequest:
     """The request of `millpond trace control`."""
 
     process: int = positional(
-        "PID", "The program's process number, which `trace record --with idle` says.", kind=count(1), is_required=True,
+        "PID", "The program's process number; `trace record --with idle` says it.", kind=count(1), is_required=True,
     )  # fmt: skip
     word: str = positional(
-        "start|stop|snapshot", "start: record; stop: write the trace and sleep; snapshot: write the trace and record a "
-        "further one.", kind=one_of(["start", "stop", "snapshot"]), is_required=True,
+        "start|stop|snapshot|mark", "start: record; stop: write the trace and sleep; snapshot: write the trace and "
+        "record a further one; mark: begin a phase.", kind=one_of(["start", "stop", "snapshot", "mark"]),
+        is_required=True,
     )  # fmt: skip
+    name: str | None = positional("[NAME]", "The phase that mark begins; '' ends the last one.")
 
 
 @dataclass(frozen=True)

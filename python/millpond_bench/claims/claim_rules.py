@@ -31,6 +31,7 @@ from typing import Any
 
 import msgspec
 
+from millpond.cells.cell import Cell
 from millpond.system.machine import this_machine
 from millpond.system.wording import plural
 from millpond_bench.claims.claim_readings import read
@@ -52,14 +53,18 @@ def judge_all(
     missing: Mapping[str, str] | None = None,
     *,
     cores: int | None = None,
+    exact: bool = False,
 ) -> list[Verdict]:
     """Every statement about this experiment, on our allocators and on the paper's own, all judged together.
 
-    `missing`: requested environments and counters that are absent, each with the reason. `cores`: of the machine that
-    measured, this one's if not given. O(claims × figures).
+    `missing`: requested environments, counters and contenders that are absent, each with the reason. `cores`: of the
+    machine that measured, this one's if not given. `exact`: all of our figures are counts, so that one round is
+    enough. O(claims × figures).
     """
     data = experiment.data
     claims = [claim for claim in load(experiment.claims) if claim.experiment == experiment.name]
+    if exact:
+        claims = [msgspec.structs.replace(claim, exact=True) for claim in claims]
     here = cores or this_machine().cores
     within = _within_cores(ours, here)
     reasons = {**(missing or {}), THREADS: f"a core for each thread: this machine has {here}"}
@@ -100,8 +105,8 @@ def _untestable(
     """Adds the missing part, if that is the reason why nothing was measured."""
     if judged.verdict != NOT_MEASURED:
         return judged
-    named = {*judged.claim.surroundings(), judged.claim.metric}
     claim = judged.claim
+    named = {*claim.surroundings(), claim.metric, *map(names, (*claim.of, *claim.against))}
     ends = [end for end in (claim.first, claim.last) if claim.axis == THREADS and isinstance(end, int)]
     if max(ends, default=0) > cores or read(in_our_names(claim, data, names), ours):
         named.add(THREADS)
@@ -150,6 +155,17 @@ def _note_on(checked: PremiseCheck) -> str:
     """A remark on points that a premise leaves out, or on a premise that was not measured."""
     left_out = f"left out, since the premise fails: {checked.failed_text()}" if checked.failed else ""
     return "; ".join(filter(None, (left_out, "its premise was not measured" if checked.unknown else "")))
+
+
+def rests_on(claim: Claim, data: ExperimentData, cell: Cell) -> bool:
+    """True if a cell is evidence for a statement in the usual environment, on our allocators or the paper's own."""
+    at = data.point_of(cell)
+    named = (*claim.of, *claim.against, *_rivals(claim, data))
+    if at is None or cell.contender.name not in {how(name) for how in (data.canonical, data.original_allocator)
+                                                 for name in named}:  # fmt: skip
+        return False
+    is_end = claim.kind != "growth" or dict(at).get(claim.axis) in (claim.first, claim.last)
+    return is_end and in_our_names(claim, data, data.canonical).matches(at, claim.axis)
 
 
 def in_our_names(claim: Claim, data: ExperimentData, names: Names) -> Claim:

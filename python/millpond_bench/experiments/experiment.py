@@ -15,7 +15,7 @@ from functools import cache
 from typing import TypeVar
 
 from millpond.cells.cell import LAST_LEVEL, MALLOC, SURROUNDINGS, TOOLCHAIN
-from millpond.cells.metrics import COUNTERS, HEAP_TAKEN, Metrics
+from millpond.cells.metrics import COUNTERS, HEAP_TAKEN, MetricKind, Metrics
 from millpond.rounds.schedule import VERDICT_ROUNDS
 from millpond_bench.experiments.experiment_data import ExperimentData, Place
 from millpond_bench.experiments.paper_tables import PaperTables
@@ -47,9 +47,9 @@ def at_scale(values: Mapping[str, Value], scale: str) -> Value:
     return values[scale] if scale in values or scale not in SCALES else values[STANDARD]
 
 
-def suite_metrics(**more: str) -> Metrics:
-    """The metrics of a suite: those of every round, and its own by name and unit."""
-    return Metrics({**_OF_A_ROUND, **more}, is_open=True)
+def suite_metrics(kinds: Mapping[str, MetricKind] | None = None, **more: str) -> Metrics:
+    """The metrics of a suite: those of every round, and its own by name and unit. `kinds`: as in `Metrics`."""
+    return Metrics({**_OF_A_ROUND, **more}, is_open=True, kinds=kinds or {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -116,8 +116,10 @@ class SuiteProgram:
 
     @property
     def built_by(self) -> str:
-        """`g++ 12.2.0, libstdc++ 12`."""
-        return ", ".join(filter(None, (self.compiler, self.standard_library)))
+        """`g++ 12.2.0, libstdc++ 12`; on a platform also `run by qemu-aarch64`."""
+        platform = self.around.platform
+        emulator = f"run by {platform.emulator[0]}" if platform else ""
+        return ", ".join(filter(None, (self.compiler, self.standard_library, emulator)))
 
     def remedy(self, contender: str) -> str:
         """The package to install for a contender that the program was built without; empty if no package has it."""
@@ -162,7 +164,7 @@ class SuiteProgram:
 
 def read_suite(name: str, aliases: Mapping[str, str], around: Surroundings) -> SuiteProgram:
     """Reads the program's list. Failure (status 4) if it is missing or has none, or runs on another malloc."""
-    done = native.capture([str(around.program(name)), "--list"], around.environment({}))
+    done = native.capture([*around.command(name), "--list"], around.environment({}))
     listed = _decoded(SuiteList, done)
     if listed is None:
         raise Failure(Status.ENVIRONMENT, _said(done) or f"{name} --list printed no list ({SCHEMA})")
@@ -261,7 +263,7 @@ class SuiteRunner:
         own = dict(said(cell.parameters))
         options = [word for name, value in {**own, "seed": own.get("seed", str(self._seed))}.items()
                    for word in (f"--{name}", value)]  # fmt: skip
-        return [str(launch.around.program(self._program)), "--workload", launch.workload, "--contender",
+        return [*launch.around.command(self._program), "--workload", launch.workload, "--contender",
                 launch.contender, *options, "--memory-limit-bytes", str(self._room_bytes), *launch.options]  # fmt: skip
 
     def _start(self, argv: Sequence[str], cell: Cell, patience: float) -> native.ProgramOutput:
@@ -300,6 +302,9 @@ class SuiteRunner:
             return Outcome.failed(cell, stage, number, "killed", status)
         units = self._metrics.units
         values = {n: v for n, v in printed.metrics.items() if v is not None and n.partition(":")[0] in units}
+        platform = self._launch(cell).around.platform
+        if platform is not None:
+            values = {n: v for n, v in values.items() if not platform.why_absent(self._metrics.kind(n))}
         counted, absent = window_counters.read(printed.counters or {})
         checksum = "" if printed.checksum is None else str(printed.checksum)
         return Outcome(cell, stage, number, values | counted, absent=absent, checksum=checksum)

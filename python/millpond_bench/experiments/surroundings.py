@@ -2,6 +2,7 @@
 """The toolchain and malloc of a cell: which binary runs, in which environment.
 
     toolchain   gcc, clang, clang-libc++               the program built by that compiler and standard library
+                aarch64                                the program built for a platform, which an emulator runs
     malloc      glibc, tcmalloc, mimalloc, jemalloc    preloaded; the program reports its malloc, which must be this
     one
     kept        1                                      glibc keeps all memory that was ever freed
@@ -23,12 +24,15 @@ from millpond.store.round_log import subject_of
 from millpond.system import native
 from millpond.system.environment import user_environment
 from millpond.system.errors import Failure, Status
+from millpond_bench.experiments.platforms import PLATFORMS, Platform
 
 # Compiler and standard library, each with a preset toolchain-NAME. gcc cannot compile libc++.
 TOOLCHAINS = ("gcc", "clang", "clang-libc++")
-_KNOWN = {TOOLCHAIN: TOOLCHAINS, MALLOC: known_mallocs()}
+_KNOWN = {TOOLCHAIN: (*TOOLCHAINS, *PLATFORMS), MALLOC: known_mallocs()}
 # glibc that keeps its memory: it trims nothing, and maps no large block separately. Also used for peers over glibc.
 KEEPING = ("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=17179869184:glibc.malloc.mmap_max=0")
+# Tells a suite to leave the memory of its emulator out (lab/suites/common/emulator_memory.hpp).
+EMULATED = ("MILLPOND_EMULATED", "1")
 # Caches of these sizes in callgrind's format: size, ways, line.
 LAST_LEVELS = {"1m": "1048576,16,64", "6m": "6291456,24,64"}
 _TUNING = ("LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_", "MIMALLOC_", "TCMALLOC_", "TBB_MALLOC_", "GLIBCXX_")
@@ -62,10 +66,21 @@ class Surroundings:
         """A phrase such as `clang, tcmalloc`; empty for the usual ones."""
         return ", ".join(filter(None, (self.toolchain, self.malloc, "memory kept" if self.kept else "")))
 
+    @property
+    def platform(self) -> Platform | None:
+        """The platform that the program runs on; None for this machine."""
+        return PLATFORMS.get(self.toolchain)
+
     def program(self, name: str) -> Path:
         """The program of that name. Failure (status 4) if the toolchain has not built it."""
         built = f"{name}-{self.build}" if self.build else name
+        if self.platform is not None:
+            return native.find_built_by(self.toolchain, built, "bench-platforms")
         return native.find_built_by(self.toolchain, built) if self.toolchain else native.find(built)
+
+    def command(self, name: str) -> list[str]:
+        """The words that start the program: an emulator comes first. Failure (status 4) if one of them is missing."""
+        return [*(self.platform.runner if self.platform is not None else ()), str(self.program(name))]
 
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """The process's environment, with `more`. Failure (status 4), which names the package, if the malloc is
@@ -74,7 +89,8 @@ class Surroundings:
         library = self.library()
         preload = {"LD_PRELOAD": str(library)} if library else {}
         kept = {name: value for name, value in user_environment().items() if not name.startswith(_TUNING)}
-        return {**kept, **more, **dict(self.settings), **preload, **(dict([KEEPING]) if self.kept else {})}
+        emulated = dict([EMULATED]) if self.platform else {}
+        return {**kept, **more, **dict(self.settings), **preload, **emulated, **(dict([KEEPING]) if self.kept else {})}
 
     def library(self) -> Path | None:
         """The preloaded library; None for the C library's malloc. Failure (status 4) if it is not installed."""
@@ -128,7 +144,7 @@ def said(parameters: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def chosen(**texts: str | None) -> dict[str, tuple[str, ...]]:
     """The values of `--toolchain gcc,clang` and of `--malloc tcmalloc`, by name, each once; nothing without a text.
 
-    Failure (status 2) for an unknown value.
+    Failure (status 2) for an unknown value, and for mallocs on a platform.
     """
     found = {}
     for name, text in texts.items():
@@ -138,6 +154,11 @@ def chosen(**texts: str | None) -> dict[str, tuple[str, ...]]:
         for value in values:
             if value not in _KNOWN[name]:
                 raise unknown(name, value)
+    emulated = [name for name in found.get(TOOLCHAIN, ()) if name in PLATFORMS]
+    if emulated and MALLOC in found:
+        raise Failure(
+            Status.USAGE, f"--malloc does not apply to --toolchain {emulated[0]}: no malloc is preloaded there"
+        )
     return found
 
 

@@ -30,6 +30,7 @@ from millpond.system.errors import Failure, Status
 from millpond.system.input_file import parse_json, read_bytes
 from millpond.system.json_seal import seal_flaw
 from millpond_bench.experiments.bench_document import BenchRecord, JudgedClaim
+from millpond_bench.experiments.platforms import PLATFORMS
 from millpond_bench.experiments.suite_rounds import SuiteProgram
 from millpond_bench.runs.published_run import PublishedRun
 
@@ -97,7 +98,7 @@ def results_of(run: PublishedRun, options: str) -> KeptResults | None:
     None for a run without statements, and for a shard, which is not judged. `options`: the verb's options for it.
     """
     ran = [outcome for outcome in run.outcomes if outcome.round > 0]
-    if run.request.shard != WHOLE or not run.claims or not ran:
+    if run.request.shard != WHOLE or not run.claims or not (ran or run.platforms):
         return None
     command = f"millpond-bench run {run.spec.name} {options}".rstrip()
     programs = {(program.around.toolchain, program.around.malloc): program for program in run.programs}
@@ -107,17 +108,18 @@ def results_of(run: PublishedRun, options: str) -> KeptResults | None:
         names = dict(around)
         toolchain, malloc = (names.get(name, SURROUNDINGS[name]) for name in (TOOLCHAIN, MALLOC))
         program = programs.get((names.get(TOOLCHAIN, ""), names.get(MALLOC, "")))
+        platform = PLATFORMS.get(toolchain)
         parts.append(KeptPart(
             experiment=run.spec.name, title=run.spec.title, scale=run.request.scale, toolchain=toolchain,
-            malloc=malloc, machine=head["machine"],
+            malloc=platform.malloc if platform else malloc, machine=head["machine"],
             compiler=program.built_by if program else "", digests=_digests(program) if program else {},
             version=head["version"], command=command, rounds=measured_rounds(run.outcomes),
-            measured=max(outcome.time_utc for outcome in ran),
+            measured=max((outcome.time_utc for outcome in ran), default=run.began),
             remarks=() if number else tuple(run.spec.table.remark(run.results)),
             claims=tuple(
                 _without_cells(one.claim_record())
                 for one in (run.claims_under(around) if around else run.claims)
-                if not number or not one.claim.surroundings()
+                if not number or platform or not one.claim.surroundings()
             ),
         ))  # fmt: skip
     return KeptResults(document=run.spec.document, source=run.spec.source, parts=tuple(parts))
@@ -140,13 +142,20 @@ def _without_cells(claim: JudgedClaim) -> JudgedClaim:
 
 
 def _surroundings(run: PublishedRun) -> list[tuple[tuple[str, str], ...]]:
-    """The program's environment in each part: every combination that the user named and that has cells."""
+    """The program's environment in each part: every combination that the user named and that has cells. Platforms need
+    none: what cannot be tested there is a verdict, too.
+    """
     axes = [
         [(name, value) for value in run.spec.data.under.get(name, ()) if value in run.request.named]
         for name in (TOOLCHAIN, MALLOC)
     ]
     found = list(product(*(axis for axis in axes if axis)))
-    return [around for around in found if any({*around} <= {*cell.parameters} for cell in run.cells)]
+    have = [{*cell.parameters} for cell in run.cells]
+    return [
+        around
+        for around in found
+        if dict(around).get(TOOLCHAIN) in PLATFORMS or any({*around} <= parameters for parameters in have)
+    ]
 
 
 def merged(found: Iterable[KeptResults]) -> list[KeptResults]:

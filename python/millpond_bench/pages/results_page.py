@@ -23,6 +23,7 @@ from millpond.system.wording import plural
 from millpond_bench.claims.claims import VERDICTS, number_text
 from millpond_bench.claims.premises import NONE
 from millpond_bench.experiments.bench_document import JudgedClaim
+from millpond_bench.experiments.platforms import PLATFORMS
 from millpond_bench.pages.kept_results import QUICK, KeptPart, KeptResults, json_text
 from millpond_bench.pages.statement_matrix import (
     MatrixCell,
@@ -118,7 +119,11 @@ def _part(part: KeptPart, which: str) -> list[str]:
          str(claim.ours.n) if claim.ours else _NONE, str(claim.points), claim.verdict, *_on_documents(part, claim)]
         for claim in part.claims
     ]  # fmt: skip
-    notes = [[code(claim.id), escaped("; ".join(found))] for claim in part.claims if (found := _notes(claim))]
+    by_note: dict[str, list[str]] = {}
+    for claim in part.claims:
+        if found := _notes(claim):
+            by_note.setdefault("; ".join(found), []).append(claim.id)
+    notes = [[", ".join(map(code, names)), escaped(note)] for note, names in by_note.items()]
     notes += _premises(part)
     head = ["id", "section", "statement", "bound", "published", "here", "rounds", "points", "verdict"]
     head += ["on the document's allocators"] if _has_both(part) else []
@@ -190,8 +195,10 @@ def matrix_text(matrix: StatementMatrix) -> str:
 
 
 def column_text(column: MatrixColumn) -> str:
-    """A column in words: machine; toolchain, malloc."""
-    return f"{column.machine}; {column.toolchain}, {column.malloc}"
+    """A column in words: machine; toolchain, malloc; of a platform also its emulator."""
+    platform = PLATFORMS.get(column.toolchain)
+    emulator = f" (run by {platform.emulator[0]})" if platform else ""
+    return f"{column.machine}; {column.toolchain}{emulator}, {column.malloc}"
 
 
 def cell_text(cell: MatrixCell) -> str:

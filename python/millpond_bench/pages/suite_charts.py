@@ -65,9 +65,10 @@ def five_operations(results: PublishedTable) -> list[Chart]:
     """The paper's two graphs for each length of the array: nanoseconds per element, and resident megabytes."""
     found = []
     for point in _points(results):
-        (count,) = (int(value) for _, value in point)
+        count = int(dict(point)["count"])
         each = 1e9 / count
-        numbers = f"{thousands('', count)} numbers"
+        around = [str(value) for _, value in results.experiment.data.around(point)]
+        numbers = ", ".join([f"{thousands('', count)} numbers", *around])
         times = [
             _Column(heading, metric or results.experiment.data.figure.name, each if metric else 1.0)
             for heading, metric in OPERATIONS

@@ -121,6 +121,11 @@ class ExperimentRun(ABC):
         """The number of measured rounds of a cell."""
         return self.request.rounds_of(self.spec)
 
+    @property
+    def fewest_rounds(self) -> int:
+        """The number of rounds that verdicts should rest on."""
+        return self.spec.fewest_rounds
+
     def passes(self, cells: Sequence[Cell]) -> list[tuple[int, list[Cell]]]:
         """The cells by their number of rounds, the highest first."""
         found: dict[int, list[Cell]] = {}
@@ -160,7 +165,7 @@ class ExperimentRun(ABC):
         log = self.earlier_rounds()
         seconds = {cell: 0.0 if cell in self.refused else need.seconds for cell, need in self.needs.items()}
         found = []
-        for rounds, cells in self.passes(self.cells):
+        for rounds, cells in self.passes(self.cells) or [(0, [])]:
             work = Work.of(cells, stage=STAGE, rounds=rounds, shard=self.request.shard, memory=log, paired=self.paired)
             found.append(forecast(self.spec.name, work, warm_up=False, source=self.source,
                                   seconds_of=seconds.__getitem__))  # fmt: skip
@@ -247,7 +252,7 @@ class ExperimentRun(ABC):
         return [
             *self.spec.notes,
             *(self.request.cluster.notes if self.request.cluster else ()),
-            *notes_on_rounds(ran, ran, self.request.shard, self.spec.fewest_rounds),
+            *notes_on_rounds(ran, ran, self.request.shard, self.fewest_rounds),
             *(f"{names[0]}{f' and {len(names) - 1} more' if names[1:] else ''}: {w}" for w, names in unique.items()),
         ]
 

@@ -3,32 +3,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from millpond.cells.cell import LITTER, SURROUNDINGS, Cell, Outcome
+from millpond.cells.cell import LITTER, MALLOC, SURROUNDINGS, TOOLCHAIN, Cell, Outcome
 from millpond.rounds.grids import forecast
 from millpond.rounds.interleaved_rounds import RoundsRequest, Work, run_rounds
 from millpond.store.round_log import RoundLog
 from millpond.system import callgrind
-from millpond.system.errors import Failure
+from millpond.system.errors import Failure, Status
 from millpond.system.progress import ProgressReport
 from millpond.system.wording import bytes_text, plural
-from millpond_bench.claims.claim_rules import judge_all
-from millpond_bench.claims.claims import Verdict, load
+from millpond_bench.claims.claim_rules import judge_all, rests_on
+from millpond_bench.claims.claims import Claim, Verdict, load
 from millpond_bench.claims.verdicts import controlled
 from millpond_bench.experiments import event_names, window_counters
 from millpond_bench.experiments.bench_document import ExperimentRecord, PublishedRow
 from millpond_bench.experiments.experiment import SCALES, PublishedSpec, at_scale
 from millpond_bench.experiments.experiment_data import ExperimentData, Parameters, Part
+from millpond_bench.experiments.platforms import PLATFORMS, platform_of
 from millpond_bench.experiments.result_table import PublishedTable, published_table
 from millpond_bench.experiments.run_rules import Needs
 from millpond_bench.experiments.suite_rounds import Launch, SuiteProgram, SuiteRunner, read_suite, usual_launch
 from millpond_bench.experiments.surroundings import Surroundings
+from millpond_bench.experiments.window_counters import UNCOUNTED
 from millpond_bench.runs.experiment_run import ExperimentRun, RunRequest, SuiteRun
 from millpond_bench.runs.extra_runs import ExtraRun
 
@@ -59,8 +61,38 @@ def counted_cells(data: ExperimentData, scale: str, around: Sequence[Parameters]
     return [cell for part in parts for each in around for cell in data.cells(part, each)]
 
 
+def statement_cells(spec: PublishedSpec, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells without those of a platform that no statement which can be tested there rests on."""
+    needed: dict[str, tuple[ExperimentData, list[Claim]]] = {}
+    for platform in dict.fromkeys(filter(None, map(platform_of, cells))):
+        cannot = platform.untestable(spec)
+        needed[platform.name] = (
+            _judged_under(spec.data, {TOOLCHAIN: platform.name}),
+            [c for c in load(spec.claims) if c.experiment == spec.name and c.metric not in cannot],
+        )
+
+    def is_needed(cell: Cell) -> bool:
+        given = {**SURROUNDINGS, **dict(cell.parameters)}
+        if given[TOOLCHAIN] not in needed:
+            return True
+        data, claims = needed[given[TOOLCHAIN]]
+        if cell.contender.name in PLATFORMS[given[TOOLCHAIN]].ignored:
+            return False
+        return given[MALLOC] == SURROUNDINGS[MALLOC] and any(rests_on(claim, data, cell) for claim in claims)
+
+    return list(filter(is_needed, cells))
+
+
+def _judged_under(data: ExperimentData, around: Mapping[str, str]) -> ExperimentData:
+    """The same, where statements that name no environment are about this one."""
+    return replace(data, under={**data.under, **{name: (value,) for name, value in around.items()}})
+
+
 class PublishedRun(SuiteRun):
-    """One published experiment with its chosen cells. `counted`: cells that are only simulated."""
+    """One published experiment with its chosen cells. `counted`: cells that are only simulated.
+
+    Of a platform, only cells run on which a statement rests, and nothing is simulated.
+    """
 
     spec: PublishedSpec
     source = "measurements on a machine of 2020"
@@ -68,8 +100,9 @@ class PublishedRun(SuiteRun):
     def __init__(
         self, spec: PublishedSpec, cells: Sequence[Cell], request: RunRequest, counted: Sequence[Cell] = ()
     ) -> None:
+        cells = statement_cells(spec, cells)
         super().__init__(spec, cells, request)
-        self.counted = [cell for cell in counted if cell not in set(cells)]
+        self.counted = [cell for cell in counted if cell not in set(cells) and platform_of(cell) is None]
         self.left_out: list[str] = []  # cells that are not measured, each with the reason
         self.missing: dict[str, str] = {}  # absent toolchains and mallocs, each with the reason
         self._programs: dict[Surroundings, SuiteProgram] = {}
@@ -83,6 +116,19 @@ class PublishedRun(SuiteRun):
         """A program for each of the cells' environments. Failure (status 4) if one is missing."""
         return [self._program(around) for around in dict.fromkeys(map(Surroundings.of, self.cells))]
 
+    @property
+    def platforms(self) -> list[str]:
+        """The platforms that the user named."""
+        return [name for name in PLATFORMS if name in self.request.named]
+
+    def rounds_of(self, cell: Cell) -> int:
+        """One on a platform, where only counts are left, unless the user named a number."""
+        return 1 if self.request.rounds is None and platform_of(cell) else super().rounds_of(cell)
+
+    @property
+    def fewest_rounds(self) -> int:
+        return 0 if self.platforms and all(map(platform_of, self.cells)) else super().fewest_rounds
+
     def built_by(self, cell: Cell) -> str | None:
         return self._program(Surroundings.of(cell)).built_by or None
 
@@ -92,8 +138,11 @@ class PublishedRun(SuiteRun):
         return self._programs[around]
 
     def launch(self, cell: Cell) -> Launch:
-        rules = self.spec.rules
-        return replace(usual_launch(cell), memory_bytes=rules.memory_bytes, writable_bytes=rules.writable_bytes)
+        rules, launch = self.spec.rules, usual_launch(cell)
+        if launch.around.platform is not None:
+            chosen = (rules.builds[name].get(value, "") for name, value in cell.parameters if name in rules.builds)
+            launch = replace(launch, around=replace(launch.around, build="".join(chosen)))
+        return replace(launch, memory_bytes=rules.memory_bytes, writable_bytes=rules.writable_bytes)
 
     def require(self) -> None:
         """Failure (status 4) if a program is missing or lacks something: before anything is measured.
@@ -101,6 +150,8 @@ class PublishedRun(SuiteRun):
         Effects: leaves out optional strategies that a program lacks, and cells whose toolchain or malloc is absent,
         unless the user named it or nothing would be left.
         """
+        if self.request.counting != UNCOUNTED and self.platforms:
+            raise Failure(Status.USAGE, f"counters do not apply to --toolchain {self.platforms[0]}")
         by_around: dict[Surroundings, list[Cell]] = {}
         for cell in self.cells:
             by_around.setdefault(Surroundings.of(cell), []).append(cell)
@@ -159,7 +210,7 @@ class PublishedRun(SuiteRun):
 
     def _extra_runs(self, without: Collection[Cell]) -> list[tuple[ExtraRun, list[Cell]]]:
         """The extra runs, each with its cells; only cells that run."""
-        cells = [cell for cell in self.cells if cell not in without]
+        cells = [cell for cell in self.cells if cell not in without and platform_of(cell) is None]
         base = [cell for cell in cells if cell.contender.name == self.spec.data.baseline]
         counted = [cell for cell in self.counted if cell not in without]
         found = [(_SIMULATED, [*(cells if self.request.counting.simulated else ()), *counted])]
@@ -196,10 +247,11 @@ class PublishedRun(SuiteRun):
 
     def claims_under(self, around: Parameters) -> list[Verdict]:
         """The statements; those that name no toolchain or malloc are judged in the environment `around`."""
-        under = {**self.spec.data.under, **{name: (value,) for name, value in around}}
-        spec = replace(self.spec, data=replace(self.spec.data, under=under))
+        spec = replace(self.spec, data=_judged_under(self.spec.data, dict(around)))
+        platform = PLATFORMS.get(str(dict(spec.data.usual).get(TOOLCHAIN)))
         missing = {**self._uncountable, **self.missing, **dict(self._uncounted)}
-        return judge_all(spec, published_table(spec), self.results.by_place(), missing)
+        missing |= platform.untestable(spec) if platform else {}
+        return judge_all(spec, published_table(spec), self.results.by_place(), missing, exact=platform is not None)
 
     @cached_property
     def _uncounted(self) -> list[tuple[str, str]]:

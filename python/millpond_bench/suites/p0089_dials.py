@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from millpond.cells.metrics import MetricKind
 from millpond_bench.experiments.experiment import suite_metrics
 from millpond_bench.experiments.experiment_data import Figure, Parameters, Part, points
 from millpond_bench.experiments.paper_tables import PaperTables, Tables
@@ -32,7 +33,8 @@ SETTINGS: Mapping[str, tuple[int, ...]] = {
     "contention": (0, 40, 80, 120, 160),
 }
 # The measured dimensions of the program, recorded under AS1: shares of 1.
-METRICS = suite_metrics(**dict.fromkeys((*DIMENSIONS, LOCALITY), "share"))
+_RECORDED = (*DIMENSIONS, LOCALITY)
+METRICS = suite_metrics(dict.fromkeys(_RECORDED, MetricKind.RECORDED), **dict.fromkeys(_RECORDED, "share"))
 
 
 def turned(dial: str, settings: tuple[int, ...], log2_operations: int) -> tuple[Parameters, ...]:

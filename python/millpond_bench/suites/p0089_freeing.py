@@ -7,6 +7,7 @@ the program of another document's suite, which times both by themselves.
 
 from __future__ import annotations
 
+from millpond.cells.metrics import MetricKind
 from millpond_bench.experiments.experiment import suite_metrics
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
 from millpond_bench.experiments.paper_tables import PaperTables, Tables
@@ -19,7 +20,10 @@ EXPERIMENT = OF_DOCUMENT(
     name="p0089.freeing", title="Freeing against allocating", section="3",
     measured="CPU time to free numbers of 8 bytes by that to allocate them, one after the other",
     suite=suballocator.SUITE,
-    metrics=suite_metrics(allocate_seconds="seconds", deallocate_seconds="seconds", free_to_allocate="ratio"),
+    metrics=suite_metrics(
+        {"free_to_allocate": MetricKind.TIME}, allocate_seconds="seconds", deallocate_seconds="seconds",
+        free_to_allocate="ratio",
+    ),
     data=ExperimentData(
         workload="doubles", figure=Figure("free_to_allocate", "ratio", "free_to_allocate"),
         extra_metrics=("allocate_seconds", "deallocate_seconds"), axes=("count",),

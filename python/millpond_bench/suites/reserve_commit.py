@@ -19,6 +19,7 @@ from functools import cache, partial
 from importlib.resources import files
 from io import StringIO
 
+from millpond.cells.metrics import MetricKind
 from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, points, thousands
 from millpond_bench.experiments.paper_tables import PaperTables, Tables
@@ -28,6 +29,7 @@ from millpond_bench.suites import reserve_commit_needs as needs
 
 SUITE, CLAIMS = "millpond-reserve_commit-suite", "reserve_commit.toml"
 METRICS = suite_metrics(
+    dict.fromkeys(("slow_step_share", "mode_ratio", "slow"), MetricKind.TIME),
     **{f"{m}_seconds": "seconds" for m in ("destroy", "touch", "give", "again", "both", "step", "commit")},
     **{f"{m}_bytes": "bytes" for m in ("capacity", "committed", "touched", "given")},
     **{f"{m}_ns": "ns" for m in ("clock", "shortest", "p50", "p90", "p99", "p99_9", "p99_99", "longest")},
@@ -115,6 +117,8 @@ def _pages(axis: str, small: Iterable[int], *huge: int) -> tuple[Part, ...]:
 
 _experiment = partial(PublishedSpec, source=SOURCE, machine=MACHINE, suite=SUITE, metrics=METRICS, claims=CLAIMS)
 _data = partial(ExperimentData, aliases=ALIASES)
+# A program for each level that is not the suite's own.
+_BUILDS = {"optimisation": {"0": "O0", "1": "O1"}}
 
 MEMORY = _experiment(
     name="reserve_commit.1", title="Memory", section="Memory",
@@ -169,7 +173,7 @@ THROUGHPUT = _experiment(
     table=PaperTables(
         layout=_one_table("ns an element", "element, length", "element", "length", split=("optimisation",)),
     ),
-    rules=RunRules(needs=needs.growth),
+    rules=RunRules(needs=needs.growth, builds=_BUILDS),
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN, "unique_ptrs own nothing; `counted` is an int that counts its moves."),
 )  # fmt: skip
 
@@ -193,7 +197,7 @@ LATENCY = _experiment(
         layout=_one_table("ns of the longest append", "element, length", "element", "length", split=("optimisation",)),
         tabulate=lambda results: suite_charts.latencies(results, dtrace()),
     ),
-    rules=RunRules(needs=needs.latency),
+    rules=RunRules(needs=needs.latency, builds=_BUILDS),
     notes=(_LOST, _FROM_DTRACE, _PUBLISHED_TWIN,
            "Every append is timed by itself, and the clock's own time is in it (clock_ns). A virtual machine takes the "
            "processor away now and then: the longest of a length is as much the machine's as the array's."),

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from millpond.cells.cell import LAST_LEVEL, SURROUNDINGS
+from millpond.cells.metrics import MetricKind
 from millpond.system.wording import plural
 from millpond_bench.experiments.experiment import PublishedSpec, suite_metrics, surrounded
 from millpond_bench.experiments.experiment_data import ExperimentData, Figure, Part, Point, points, thousands
@@ -27,6 +28,7 @@ from millpond_bench.pages import suite_charts, suite_figures
 SUITE = "millpond-suballocator-suite"
 _FREES = ("free_from_last", "free_from_first", "free_odd", "free_and_allocate_odd")
 METRICS = suite_metrics(
+    {"free_to_allocate": MetricKind.TIME},
     **{f"{m}_seconds": "seconds" for m in ("allocate", "deallocate", *_FREES, "fill", "clear")},
     **{f"{m}_bytes": "bytes" for m in ("elements", "freed", "array_gone", "full", "empty")},
     larger_bytes="bytes",

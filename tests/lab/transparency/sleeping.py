@@ -18,17 +18,23 @@ Stopped = tuple[int, list[Path], str]
 
 
 class Sleeper:
-    """A program under a recorder that sleeps."""
+    """A program under a recorder that sleeps; with `is_idle=False`, under one that never does."""
 
-    def __init__(self, folder: Path, *options: str, extra: dict[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, *options: str, extra: dict[str, str] | None = None, is_idle: bool = True) -> None:
         self.folder, self.run = folder, folder / "run"
         self.run.mkdir(exist_ok=True)
         self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.run), "LC_ALL": "C"}
-        argv = [str(RECORD), "--idle", "-o", str(folder / "t.mpt"), *options, "--", SERVED]
+        argv = [str(RECORD), *(["--idle"] if is_idle else []), "-o", str(folder / "t.mpt"), *options, "--", SERVED]
         pipe, all_variables = subprocess.PIPE, {**self.environment, **(extra or {})}
         self.recorder = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=all_variables, text=True)
         assert self.recorder.stdin and self.recorder.stdout and self.recorder.stderr
         self.stdin, self.stdout, self.stderr = self.recorder.stdin, self.recorder.stdout, self.recorder.stderr
+        if not is_idle:
+            self.tell("a 0")
+            self.pid = int(Path(f"/proc/{self.recorder.pid}/task/{self.recorder.pid}/children").read_text("utf-8"))
+            while not (self.run / "millpond" / str(self.pid)).exists() and self.recorder.poll() is None:
+                os.sched_yield()  # the program may be faster than its recorder
+            return
         said = self.stderr.readline()
         found = re.fullmatch(r"millpond: asleep: `millpond trace control (\d+) start` begins a trace\n", said)
         assert found, said + self.stderr.read()
@@ -45,8 +51,8 @@ class Sleeper:
             self.send(line)
             assert self.stdout.readline() == "ok\n", line
 
-    def ask(self, word: str, pid: int | None = None) -> Stopped:
-        argv = [str(RECORD), "--control", str(pid or self.pid), word]
+    def ask(self, *words: str, pid: int | None = None) -> Stopped:
+        argv = [str(RECORD), "--control", str(pid or self.pid), "--", *words]
         done = subprocess.run(
             argv, capture_output=True, text=True, env=self.environment, check=False, timeout=LIMIT_SECONDS
         )
@@ -60,6 +66,11 @@ class Sleeper:
             assert (status, said) == (0, ""), (word, status, said)
             traces += files
         return traces
+
+    def mark(self, name: str) -> None:
+        """Begins a phase from outside."""
+        status, _, said = self.ask("mark", name)
+        assert (status, said) == (0, ""), (name, status, said)
 
     def end(self, *lines: str) -> tuple[int, str]:
         """Lets the program end by itself. Returns the recorder's status, and what it said."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from harness import BIN, PROGRAMS, REPOSITORY
 
-from millpond.system.native import descendants_of, process_facts
+from millpond.system.process_tree import descendants_of, process_facts
 from tiers import mostly_more
 
 # A program and its child, both of which ignore signals that would end them.

@@ -5,30 +5,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from harness import BIN, Program, run_bare, run_recorded, traces_of
-from trace_reading import ALLOCATE, MARKED, NOTE, Trace, read
+from trace_reading import allocations_by_phase, read
 
 PHASES = Program("phases", ("{programs}/phases",))
-NOTE_NAME, NOTE_PHASE = 10, 11
-
-
-def allocations_by_phase(trace: Trace) -> list[tuple[bytes, Counter[int]]]:
-    """Returns each stretch of a phase, in order: its name, and how many blocks of each marked size began in it."""
-    found: list[tuple[bytes, Counter[int]]] = [(b"", Counter())]
-    name = b""
-    for event in trace.events_and_notes():
-        if event.operation == NOTE and event.bytes == NOTE_NAME:
-            name += event.address.to_bytes(8, "little")
-        elif event.operation == NOTE and event.bytes == NOTE_PHASE:
-            found.append((name[: event.address], Counter()))
-            name = b""
-        elif event.operation == ALLOCATE and event.bytes in MARKED:
-            found[-1][1][event.bytes] += 1
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ BLOCK_MAGIC = int.from_bytes(b"MPTB", "little")
 PROCESS, MODULES, CONTEXTS, EVENTS, END, INDEX = range(1, 7)
 FREE, ALLOCATE, REALLOC_FREE, REALLOC_ALLOCATE, NOTE = range(5)
 MARKED = range(5000, 6000)
+NOTE_NAME, NOTE_PHASE = 10, 11
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def read(path: Path) -> Trace:
             break
         (frame, frame_bytes, magic, version, kind, codec, layout, thread, _, count, stored, payload_bytes,
          _, first, _, _) = HEADER.unpack_from(data, at)  # fmt: skip
-        assert (frame, magic, version) == (FRAME_MAGIC, BLOCK_MAGIC, 1), f"no block at offset {at}"
+        assert (frame, magic) == (FRAME_MAGIC, BLOCK_MAGIC) and version in (1, 2), f"no block at offset {at}"
         if codec == 0:
             assert frame_bytes == 56 + stored
             payload = data[at + 64 : at + 64 + stored]
@@ -244,3 +245,18 @@ def count_marked(trace: Trace) -> Counter[str]:
             elif objects.popleft() in MARKED and event.operation == FREE:
                 counts["frees"] += 1
     return counts
+
+
+def allocations_by_phase(trace: Trace) -> list[tuple[bytes, Counter[int]]]:
+    """Returns each stretch of a phase, in order: its name, and how many blocks of each marked size began in it."""
+    found: list[tuple[bytes, Counter[int]]] = [(b"", Counter())]
+    name = b""
+    for event in trace.events_and_notes():
+        if event.operation == NOTE and event.bytes == NOTE_NAME:
+            name += event.address.to_bytes(8, "little")
+        elif event.operation == NOTE and event.bytes == NOTE_PHASE:
+            found.append((name[: event.address], Counter()))
+            name = b""
+        elif event.operation == ALLOCATE and event.bytes in MARKED:
+            found[-1][1][event.bytes] += 1
+    return found

@@ -70,8 +70,8 @@ def record() -> None:
         path = file if number == 0 else file.with_name(f"{file.name}.{1000 + number}")
         path.write_text(str(number))
     status = subprocess.call(program()) if CONFIG.get("run") else CONFIG.get("exit", 0)
-    if CONFIG.get("signal"):
-        die_of(CONFIG["signal"])
+    if died := CONFIG.get("signal") or max(-status, 0):
+        die_of(died)
     sys.exit(status)
 
 
@@ -198,6 +198,8 @@ def one_round(variant: str, number: int) -> None:
             given = {n: files.enter_context(Path(option(f"--{n}")).open(modes[n])) for n in modes if option(f"--{n}")}
             status = subprocess.call(program(), **given)
     died = signal.SIGABRT if variant in CONFIG.get("killed", []) else CONFIG.get("signal", 0)
+    if status < 0:
+        status, died = 0, -status
     result = {"schema": "millpond.round/1", "variant": variant, "cpu_seconds": seconds, "user_seconds": seconds,
               "system_seconds": 0.0, "wall_seconds": seconds, "peak_bytes": peak, "page_faults": 100,
               "major_faults": 0, "exit_status": status, "signal": died,

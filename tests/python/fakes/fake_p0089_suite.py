@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any
 from millpond.cells.cell import LITTER, SURROUNDINGS
 from millpond.system import callgrind, native
 from millpond.system.native import ProgramOutput
+from millpond_bench.experiments import platforms
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.experiment_data import percent, place_of
-from millpond_bench.experiments.surroundings import TOOLCHAINS
 from millpond_bench.suites.every_experiment import PUBLISHED
 from millpond_bench.suites.p0089_strategies import ALL_ALIASES
 
@@ -42,7 +42,8 @@ LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 # The toolchain that built the program, by the name of the program's folder.
 BUILT_BY = {
     "gcc": ("g++ 12.2.0", "libstdc++ 12"), "clang": ("clang++ 19.1.7", "libstdc++ 12"),
-    "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "": ("g++ 12.2.0", "libstdc++"),
+    "clang-libc++": ("clang++ 19.1.7", "libc++ 19.1.7"), "aarch64": ("g++ 12.2.0", "libstdc++ 12"),
+    "": ("g++ 12.2.0", "libstdc++"),
 }  # fmt: skip
 # The metrics of every workload.
 RANGES = [
@@ -78,7 +79,8 @@ class FakeP0089:
         """Replaces every native program and Valgrind, installed or not; makes `folder` the current one."""
         patch.setattr(native, "capture", self.capture)
         patch.setattr(native, "find", lambda name: folder / name)
-        patch.setattr(native, "find_built_by", lambda toolchain, name: folder / "toolchains" / toolchain / name)
+        patch.setattr(native, "find_built_by", lambda toolchain, name, _="": folder / "toolchains" / toolchain / name)
+        patch.setattr(platforms, "find_emulator", lambda name: name)
         patch.setattr(callgrind, "find_valgrind", lambda: "valgrind")
         patch.chdir(folder)
 
@@ -87,7 +89,7 @@ class FakeP0089:
         descriptors: Sequence[int] = (),
     ) -> ProgramOutput:  # fmt: skip
         del seconds
-        argv = argv[3:] if argv[0] == "prlimit" else argv  # the memory limit
+        argv = argv[3:] if argv[0] in ("prlimit", "qemu-aarch64") else argv  # the memory limit, or -L and the root
         if Path(argv[0]).name == "millpond-events":
             return self.name_events(argv)
         self._asked += 1
@@ -163,7 +165,7 @@ class FakeP0089:
 
     def said_by(self, program: str) -> dict[str, Any]:
         """Returns the list of a program with its toolchain, without strategies that this toolchain lacks."""
-        toolchain = next((part for part in Path(program).parts if part in TOOLCHAINS), "")
+        toolchain = next((part for part in Path(program).parts if part in BUILT_BY), "")
         compiler, library = BUILT_BY[toolchain]
         lacks = self.config.get("lacks_by", {}).get(toolchain, ())
         listed = {"compiler": compiler, "standard_library": library, **self.listed(Path(program).name)}

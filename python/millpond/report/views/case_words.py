@@ -11,7 +11,7 @@ from millpond.advice.advice_data import Advice, AnalysedProgram, Effect, Option
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import SUFFIX
 from millpond.report.cases import Case
-from millpond.report.views.short_text import short_name
+from millpond.report.views.short_text import one_line, short_name
 from millpond.rounds.characterisation import TraceSummary, Window
 from millpond.rounds.fresh_process import describe
 from millpond.rounds.schedule import FEWEST_VERDICT_ROUNDS
@@ -39,6 +39,7 @@ _OWN_MALLOC = "millpond"  # the name of the multipool that replaces malloc
 _NAME_AT_MOST = 60
 _POOLS_AT_MOST = 4
 _MODULES_AT_MOST = 6
+_LOAD_AT_MOST = 60
 
 
 def answer(advice: Advice) -> tuple[str, str]:
@@ -65,7 +66,7 @@ def answer(advice: Advice) -> tuple[str, str]:
     if advice.rounds < FEWEST_VERDICT_ROUNDS:
         return "unknown", f"Not enough time: {plural(advice.rounds, 'round')} cannot give a verdict."
     if kind == "trade":
-        return "other", "A trade: a contender saves CPU but costs memory, or the other way round."
+        return "other", "A trade: a contender saves time but costs memory, or the other way round."
     if kind == "undecided":
         return "unknown", "Not settled: a contender looks better, and more rounds must confirm it."
     return "nothing", "No: nothing beats the unchanged program."
@@ -198,6 +199,7 @@ def plan_name(case: Case) -> str:
 def commands(case: Case) -> list[tuple[str, str]]:
     """Returns the commands that repeat the results, in order: (description, the command quoted for a shell)."""
     program = shlex.join(case.argv)
+    load = f" {shlex.join(case.advice.load.options)}" if case.advice.load else ""
     if case.inputs:
         lines = " ".join(shlex.quote(shlex.join(i.arguments)) for i in case.inputs)
         return [
@@ -208,7 +210,7 @@ def commands(case: Case) -> list[tuple[str, str]]:
     plan, trace = shlex.quote(plan_name(case)), shlex.quote(f"{stem}.mpt")
     seed = f" --seed {case.advice.seed}" if case.advice.seed is not None else ""
     steps = [
-        ("the whole advice again", f"millpond advise{seed} -- {program}"),
+        ("the whole advice again", f"millpond advise{load}{seed} -- {program}"),
         ("record every heap event", f"millpond trace record -o {trace} -- {program}"),
         ("subsystems, legality, candidate plans", f"millpond trace show {trace} -o plans/"),
     ]
@@ -232,6 +234,8 @@ def facts(case: Case) -> list[str]:
     ]
     if trace.cpu_seconds is not None:
         found.append(f"{seconds_text(trace.cpu_seconds)} CPU under the recorder")
+    if case.advice.load:
+        found.append(f"driven by `{one_line(case.advice.load.command, _LOAD_AT_MOST)}`")
     if case.advice.rounds:
         found.append(f"{plural(case.advice.rounds, 'judging round')} of each contender")
     return found

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from millpond.advice import fewer_blocks
 from millpond.advice.advice_data import Advice, Alternative, Row, SourceChange
 from millpond.advice.container_text import editor_link, place_text
+from millpond.advice.metric_words import change_words
+from millpond.cells.metrics import speed_of
 from millpond.report.cases import Case
 from millpond.report.views import case_words
 from millpond.report.views.model import Part, ReportSection, Table, TableCell, Words, section, table
 from millpond.report.views.short_text import short_name
-from millpond.system.wording import change_text, interval_text, list_text, percent_text, plural
+from millpond.system.wording import list_text, plural
 
 _NAME_AT_MOST = 60
 _NOT_TRIED = "not tried"
@@ -129,13 +131,14 @@ def unsettled(case: Case) -> list[str]:
 
 
 def _open(a: Alternative) -> bool:
-    return bool(a.cpu and a.cpu.n and a.cpu.verdict == _UNSETTLED)
+    return bool(a.speed and a.speed.n and a.speed.verdict == _UNSETTLED)
 
 
 def _so_far(a: Alternative) -> str:
-    if a.cpu is None:
+    known = a.speed.known if a.speed else None
+    if known is None:
         return "not measured"
-    return f"CPU {change_text(a.cpu)}, not settled in {plural(a.cpu.n, 'round')}"
+    return f"{change_words(speed_of(a.changes), known)}, not settled in {plural(known.n, 'round')}"
 
 
 def _only_screened(advice: Advice) -> list[str]:
@@ -143,9 +146,9 @@ def _only_screened(advice: Advice) -> list[str]:
     screened = [a for a in advice.alternatives if not a.judged and _open(a)]
     if not screened:
         return []
-    best = min(screened, key=lambda a: a.cpu.median if a.cpu and a.cpu.median is not None else 1.0)
-    known = best.cpu.known if best.cpu else None
-    figure = f"; the best, {case_words.option_name(best)}: CPU {percent_text(known.median)}" if known else ""
-    interval = f" ({interval_text(known)})" if known else ""
+    best = min(screened, key=lambda a: a.speed.median if a.speed and a.speed.median is not None else 1.0)
+    known = best.speed.known if best.speed else None
+    change = change_words(speed_of(best.changes), known) if known else ""
+    figure = f"; the best, {case_words.option_name(best)}: {change}" if known else ""
     others = "contender was" if len(screened) == 1 else "contenders were"
-    return [f"{len(screened)} {others} measured while choosing, and not settled{figure}{interval}"]
+    return [f"{len(screened)} {others} measured while choosing, and not settled{figure}"]

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from millpond.advice import choice_text
 from millpond.advice.advice_data import Change, Option
+from millpond.advice.metric_words import SHOWN
+from millpond.cells.metrics import UNIT_SECONDS
 from millpond.report.cases import Case
 from millpond.report.paired_rounds import Ratio
 from millpond.report.views.case_words import option_command, option_name
@@ -47,24 +51,22 @@ class Gain:
 @dataclass(frozen=True)
 class ChoiceRow:
     """A contender with the questions that it answers. `what`: its name, or the reason without one. `command`: how to
-    run a malloc. `cpu` and `peak` are None if there is no contender, or nothing was measured.
+    run a malloc. `gains`: what was measured, the metric of the verdict first; empty if there is no contender.
     """
 
     labels: tuple[str, ...]
     what: str
     command: str = ""
-    cpu: Gain | None = None
-    peak: Gain | None = None
+    gains: tuple[Gain, ...] = ()
 
     @property
     def label(self) -> str:
         """Returns the questions, joined."""
         return ", ".join(self.labels)
 
-    @property
-    def gains(self) -> list[Gain]:
-        """Returns what was measured."""
-        return [gain for gain in (self.cpu, self.peak) if gain]
+    def gain(self, metric: str) -> Gain | None:
+        """Returns the gain in the metric of that name; None if it was not measured."""
+        return next((gain for gain in self.gains if gain.metric == metric), None)
 
 
 def choice_rows(case: Case) -> list[ChoiceRow]:
@@ -87,26 +89,28 @@ def choice_rows(case: Case) -> list[ChoiceRow]:
 
 def _unchanged(case: Case) -> list[ChoiceRow]:
     """Returns what the program takes as it is; empty if the store does not keep the rounds."""
-    cpu, peak = (case.rounds.median("bare", metric) for metric in ("cpu_seconds", "peak_bytes"))
+    cpu, peak, unit = (case.rounds.median("bare", m) for m in ("cpu_seconds", "peak_bytes", UNIT_SECONDS))
     if cpu is None or peak is None:
         return []
-    return [ChoiceRow(("unchanged",), f"{seconds_text(cpu)} of CPU, {bytes_text(peak)} at the peak")]
+    load = f"{SHOWN[UNIT_SECONDS].amount(unit)}, " if unit else ""
+    return [ChoiceRow(("unchanged",), f"{load}{seconds_text(cpu)} of CPU, {bytes_text(peak)} at the peak")]
 
 
 def _row(case: Case, labels: tuple[str, ...], option: Option) -> ChoiceRow:
-    return ChoiceRow(
-        labels, option_name(option), option_command(option),
-        gain(case, "CPU", "cpu_seconds", option.cpu), gain(case, "peak memory", "peak_bytes", option.peak),
-    )  # fmt: skip
+    found = [gain(case, metric, change) for metric in SHOWN if (change := option.changes.get(metric))]
+    return ChoiceRow(labels, option_name(option), option_command(option), tuple(filter(None, found)))
 
 
-def gain(case: Case, words: str, metric: str, change: Change | None) -> Gain | None:
+def gain(case: Case, metric: str, change: Change | None) -> Gain | None:
     """Returns a contender's effect in one metric; None if it was not measured."""
     known = change.known if change else None
     if change is None or known is None:
         return None
+    one = SHOWN[metric]
+    shown = one.shown(known)
     rounds = judging(case, change.of_, change.against, metric)
-    return Gain(words, change_text(known), _amount(case, metric, change), known.verdict, known, rounds)
+    ratios = tuple(structs.replace(ratio, value=one.ratio(ratio.value)) for ratio in rounds)
+    return Gain(one.name, change_text(shown), _amount(case, metric, change), known.verdict, shown, ratios)
 
 
 def judging(case: Case, of: str | None, against: str | None, metric: str = "cpu_seconds") -> tuple[Ratio, ...]:
@@ -119,7 +123,11 @@ def _amount(case: Case, metric: str, change: Change) -> str:
     saved = change.saved.known if change.saved else None
     if change.verdict not in BEYOND_NOISE or saved is None:
         return change.verdict
-    show = seconds_text if metric.endswith("seconds") else bytes_text
+    show = SHOWN[metric].amount
     before = case.rounds.median(change.against or "", metric)
+    if SHOWN[metric].is_inverse:
+        return (
+            f"{show(before * change.median)} instead of {show(before)}" if before and change.median else change.verdict
+        )
     whole = f" of {show(before)}" if before else ""
     return f"{'saves' if saved.median > 0 else 'costs'} {show(abs(saved.median))}{whole}"

@@ -29,13 +29,17 @@ def _left(data: Characterisation, most: int) -> ReportSection | None:
     found = data.left
     if found is None or not found.rows:
         return None
+    is_scanned = found.lost_bytes is not None
     rows: list[Row] = [
         (*_place(one.place), _bytes(one.bytes), _share(one.bytes, found.bytes),
+         *([_bytes(one.lost_bytes or 0)] if is_scanned else []),
          TableCell(f"{count_text(one.objects)} of {count_text(one.place.allocations)}", value=one.objects), _kept(one))
-        for one in sorted(found.rows, key=lambda one: not _is_steady(one))[:most]
+        for one in sorted(found.rows, key=lambda one: (-(one.lost_bytes or 0), not _is_steady(one)))[:most]
     ]  # fmt: skip
     note = f"{bytes_text(found.bytes)} in {_blocks(found.objects)}"
-    headings = ("code", "at", ">bytes", ">share", ">blocks", "begun in")
+    if found.lost_bytes is not None:
+        note += f": {bytes_text(found.bytes - found.lost_bytes)} reachable, {bytes_text(found.lost_bytes)} lost"
+    headings = ("code", "at", ">bytes", ">share", *([">lost"] if is_scanned else []), ">blocks", "begun in")
     return _section("Alive at the end", note, headings, rows, found.rows, most)
 
 

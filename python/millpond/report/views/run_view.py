@@ -9,6 +9,7 @@ from millpond.report.views.case_words import EFFECT_WORDS, trace_warnings, windo
 from millpond.report.views.model import Bullets, Part, ReportSection, Row, Table, Words, name, several, table
 from millpond.report.views.pattern_view import pattern_sections
 from millpond.report.views.phase_view import phase_section
+from millpond.report.views.sample_view import estimated_subsystems, sample_note, sample_warnings
 from millpond.report.views.subsystem_view import density_note, letters_text
 from millpond.report.views.symbols_view import symbols_section
 from millpond.rounds.characterisation import Characterisation, ReferenceFacts, SubsystemFacts
@@ -47,8 +48,13 @@ def characterisation_section(data: Characterisation, rows: tuple[int, int] = ANS
     ]  # fmt: skip
     symbols = symbols_section(missing_symbols(trace))
     phases = phase_section(data.phases)
+    if trace.intervals:
+        subsystems = estimated_subsystems(data.subsystems, rows[0])
+        below = [sample_note(trace)]
+    else:
+        subsystems = _subsystems(data.subsystems, rows[0])
     parts: list[Part] = [
-        Words(", ".join(said)), Bullets(tuple(trace_warnings(trace))), _subsystems(data.subsystems, rows[0]),
+        Words(", ".join(said)), Bullets((*sample_warnings(trace), *trace_warnings(trace))), subsystems,
         *map(Words, filter(None, below)), *filter(None, [phases, *pattern_sections(data, rows[1]), symbols]),
     ]  # fmt: skip
     return ReportSection(data.process.words, tuple(parts))

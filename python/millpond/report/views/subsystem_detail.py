@@ -152,7 +152,7 @@ def _live(points: Sequence[LivePoint]) -> Curves | None:
 def _tried(case: Case, row: Row) -> ReportSection | None:
     """Returns the plan that was tried for it, with every round."""
     ratio = row.cpu_ratio
-    found = gain(case, "CPU", "cpu_seconds", ratio)
+    found = gain(case, "cpu_seconds", ratio)
     if ratio is None or found is None:
         return None
     label = f"{row.tried or 'a pool of its own'}: {ratio.of_} against {ratio.against}"

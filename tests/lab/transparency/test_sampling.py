@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSL-1.0
+"""A sampled recording: the program does not notice it, every chosen block is followed to its end, and no other one."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from harness import BIN, Outcome, Program, run_recorded, traces_of
+from sleeping import Sleeper
+from special_programs import COUNTED, FAMILY_PROGRAMS
+from trace_reading import ALLOCATE, FREE, REALLOC_ALLOCATE, REALLOC_FREE, Trace, count_marked, number, read
+
+Bare = Callable[[Program], Outcome]
+
+SAMPLE = 11  # an entry of the process
+KINDS = ("allocations", "frees", "reallocations")
+# Every allocation of 5000 bytes holds one that is chosen: 1 − e^−5000 is 1.
+EVERY_BYTE = ["--sample", "1"]
+
+
+def said(stdout: bytes) -> list[tuple[int, ...]]:
+    """Returns the counts of each process as it printed them: (allocations, frees, reallocations)."""
+    numbers = [line.rsplit(b" ", 1) for line in stdout.splitlines()]
+    values = [int(value) for name, value in numbers if name.decode() in KINDS]
+    return [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
+
+
+def counted(trace: Trace) -> tuple[int, ...]:
+    counts = count_marked(trace)
+    return tuple(counts[kind] for kind in KINDS)
+
+
+def sampled(program: Program, place: Path, options: list[str]) -> tuple[Outcome, list[Path]]:
+    (place / "traces").mkdir()
+    path = place / "traces" / "trace.mpt"
+    return run_recorded(program, place, path, options), traces_of(path)
+
+
+@pytest.mark.parametrize("program", COUNTED, ids=lambda one: one.name)
+def test_with_every_byte_chosen_no_event_is_missing(program: Program, bare: Bare, tmp_path: Path) -> None:
+    outcome, traces = sampled(program, tmp_path, EVERY_BYTE)
+    assert outcome == bare(program)
+    assert [counted(read(path)) for path in traces] == said(outcome.stdout)
+
+
+@pytest.mark.parametrize("program", FAMILY_PROGRAMS, ids=lambda one: one.name)
+def test_children_are_sampled_in_traces_of_their_own(program: Program, tmp_path: Path) -> None:
+    outcome, traces = sampled(program, tmp_path, EVERY_BYTE)
+    found = Counter(counted(read(path)) for path in traces)
+    found.pop((0, 0, 0), None)
+    assert found == Counter(said(outcome.stdout))
+
+
+@pytest.mark.parametrize("interval", [5000, 60000])
+def test_a_chosen_block_has_its_end_and_no_other_block_has(interval: int, bare: Bare, tmp_path: Path) -> None:
+    program = Program("together", ("{programs}/threads", "together"))
+    outcome, traces = sampled(program, tmp_path, ["--sample", str(interval)])
+    assert outcome == bare(program)
+    trace = read(traces[0])
+    assert number(trace.process[SAMPLE][0], 0)[0] == interval
+    allocations, frees, reallocations = counted(trace)
+    expected = said(outcome.stdout)[0]
+    assert 0 < allocations < expected[0]
+    living: set[int] = set()
+    for event in trace.events():
+        if event.operation in (FREE, REALLOC_FREE):
+            assert event.address in living, "the free of a block that was not chosen"
+            living.remove(event.address)
+        else:
+            assert event.operation in (ALLOCATE, REALLOC_ALLOCATE)
+            living.add(event.address)
+    assert frees + reallocations <= expected[1] + expected[2]
+
+
+def test_one_seed_chooses_the_same_allocations_again(tmp_path: Path) -> None:
+    program = Program("calls", ("{programs}/calls",))
+    runs = []
+    for name, seed in (("first", "7"), ("again", "7"), ("other", "8")):
+        place = tmp_path / name
+        place.mkdir()
+        _, traces = sampled(program, place, ["--sample", "20000", "--seed", seed])
+        runs.append([event.bytes for event in read(traces[0]).events() if event.operation == ALLOCATE])
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+def test_a_sampled_recording_may_sleep(sleeper: Callable[..., Sleeper]) -> None:
+    one = sleeper(*EVERY_BYTE)
+    one.tell("a 20")
+    one.control("start")
+    one.tell("a 30", "f 10")
+    [path] = one.control("stop")
+    counts = count_marked(read(path))
+    assert (counts["allocations"], counts["frees"]) == (30, 10)
+
+
+def test_what_needs_every_event_refuses_a_sampled_trace(tmp_path: Path) -> None:
+    _, traces = sampled(Program("calls", ("{programs}/calls",)), tmp_path, ["--sample", "1000"])
+    trace = str(traces[0])
+    for argv in (["millpond-characterise", "--sizes", trace], ["millpond-replay", "prepare", trace, "-o", "x"],
+                 ["millpond-characterise", "--plan-out", str(tmp_path / "plans"), trace]):  # fmt: skip
+        if not (BIN / argv[0]).exists():
+            continue
+        done = subprocess.run([BIN / argv[0], *argv[1:]], capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode in (2, 3), argv
+        assert "record without --sample" in done.stderr, (argv, done.stderr)
+
+
+def test_options_that_need_every_event_are_refused(tmp_path: Path) -> None:
+    for option in ("--frees", "--scope=main"):
+        done = run_recorded(Program("calls", ("{programs}/calls",)), tmp_path / option, tmp_path / "t.mpt",
+                            ["--sample", "1000", option])  # fmt: skip
+        assert done.status == 2
+        assert b"they need every event" in done.stderr
