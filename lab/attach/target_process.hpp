@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace millpond::attach {
@@ -25,7 +26,8 @@ struct mapped_file {
 
 class target_process {
   public:
-    explicit target_process(pid_t pid) : pid_(pid) {}
+    // `proc`: where the proc file system is.
+    explicit target_process(pid_t pid, std::string proc = "/proc") : proc_(std::move(proc)), pid_(pid) {}
 
     // Throws failure (environment), with the reason and the cure in one sentence, if Millpond cannot attach to this
     // process. `library`: the recorder's file, which the process must be able to load.
@@ -57,10 +59,11 @@ class target_process {
     bool has_pending(pid_t thread) const;
 
   private:
-    std::string folder() const { return "/proc/" + std::to_string(pid_); }
+    std::string folder() const { return proc_ + "/" + std::to_string(pid_); }
     static std::string status_in(const std::string& folder, const std::string& name);
     [[noreturn]] void refuse(const std::string& why) const;
 
+    std::string proc_;
     pid_t pid_;
 };
 

@@ -23,9 +23,15 @@ constexpr std::array<std::string_view, 12> of_allocator = {
 constexpr std::array<std::string_view, 12> of_loader = {
     "dlopen",  "dlmopen", "dlclose", "dlsym",           "dlvsym",          "dladdr",
     "dladdr1", "dlinfo",  "dlerror", "dl_iterate_phdr", "_dl_find_object", "__libc_dlopen_mode"};
-constexpr std::array<std::string_view, 10> of_process = {
-    "fork", "vfork", "_Fork",         "pthread_create", "pthread_exit", "pthread_atfork", "__register_atfork",
-    "exit", "_exit", "__cxa_finalize"};
+// The functions for threads hold the lock on the list of stacks, which dlopen takes for a library with thread-local data.
+constexpr std::array<std::string_view, 16> of_process = {"fork",           "vfork",
+                                                         "_Fork",          "exit",
+                                                         "_exit",          "__cxa_finalize",
+                                                         "pthread_create", "pthread_exit",
+                                                         "pthread_join",   "pthread_timedjoin_np",
+                                                         "pthread_detach", "pthread_getattr_np",
+                                                         "pthread_atfork", "__register_atfork",
+                                                         "setuid",         "setgid"};
 
 template <std::size_t n>
 bool holds(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -101,6 +107,8 @@ void thread_places::add_libc(const mapped_file& libc, const target_process& of) 
     } catch (const std::runtime_error& unreadable) {
         return;
     }
+    libc_first_ = libc.first;
+    libc_past_ = libc.past;
     range own{~std::uint64_t{0}, 0, allocator};
     for (const symbols::raw_symbol& function : functions) {
         const std::uint64_t first = libc.first + function.address, past = first + function.bytes;
@@ -124,19 +132,26 @@ unsigned thread_places::at(std::uint64_t address) const {
     return places;
 }
 
+bool thread_places::is_inside_libc(std::uint64_t address) const {
+    return address >= libc_first_ && address < libc_past_;
+}
+
 int thread_places::note_frame(Dwfl_Frame* frame, void* to) {
-    auto& [self, places] = *static_cast<std::pair<const thread_places*, unsigned>*>(to);
+    auto& seen = *static_cast<stack_walk*>(to);
     Dwarf_Addr address = 0;
     bool is_interrupted = false;
     if (!dwfl_frame_pc(frame, &address, &is_interrupted)) return DWARF_CB_ABORT;
-    places |= self->at(is_interrupted ? address : address - 1);
+    const std::uint64_t inside = is_interrupted ? address : address - 1;
+    seen.places |= seen.self.at(inside);
+    seen.has_left_libc = seen.has_left_libc || !seen.self.is_inside_libc(inside);
     return DWARF_CB_OK;
 }
 
+// A thread without a frame outside the C library begins or ends.
 unsigned thread_places::of(pid_t thread) const {
-    std::pair<const thread_places*, unsigned> found{this, 0};
-    (void)dwfl_getthread_frames(session_.get(), thread, &note_frame, &found);
-    return found.second;
+    stack_walk seen{*this};
+    (void)dwfl_getthread_frames(session_.get(), thread, &note_frame, &seen);
+    return seen.places | (seen.has_left_libc ? 0u : unsigned{process});
 }
 
 }  // namespace millpond::attach

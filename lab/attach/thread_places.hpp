@@ -44,6 +44,11 @@ class thread_places {
         std::uint64_t first, past;
         unsigned places;
     };
+    struct stack_walk {
+        const thread_places& self;
+        unsigned places = 0;
+        bool has_left_libc = false;
+    };
     struct session_end {
         void operator()(Dwfl* session) const { dwfl_end(session); }
     };
@@ -51,9 +56,11 @@ class thread_places {
     void add_libc(const mapped_file& libc, const target_process& of);
     static int note_frame(Dwfl_Frame* frame, void* to);
     unsigned at(std::uint64_t address) const;
+    bool is_inside_libc(std::uint64_t address) const;
 
     std::vector<range> ranges_;
     libc_functions libc_;
+    std::uint64_t libc_first_ = 0, libc_past_ = 0;
     std::string root_;
     std::unique_ptr<Dwfl, session_end> session_;
 };

@@ -3,7 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <sched.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -35,6 +35,28 @@ void check(long result) {
                            std::string("the program ended while it was attached to (") + strerror(errno) + ")");
 }
 
+// Blocks SIGCHLD, so that none is missed between a look and the wait for it.
+class child_signals {
+  public:
+    child_signals() {
+        sigemptyset(&all_);
+        sigaddset(&all_, SIGCHLD);
+        pthread_sigmask(SIG_BLOCK, &all_, &before_);
+    }
+    ~child_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    child_signals(const child_signals&) = delete;
+    child_signals& operator=(const child_signals&) = delete;
+
+    // Returns false if none has come for 5 ms.
+    [[nodiscard]] bool wait() const {
+        constexpr timespec patience{0, 5'000'000};
+        return sigtimedwait(&all_, nullptr, &patience) == SIGCHLD;
+    }
+
+  private:
+    sigset_t all_{}, before_{};
+};
+
 void* as_pointer(std::uint64_t number) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(number)); }
 
 }  // namespace
@@ -54,24 +76,21 @@ traced_thread::~traced_thread() {
     if (state_ == stopped) (void)ptrace(PTRACE_DETACH, id_, nullptr, nullptr);
 }
 
-// A thread group's leader that has ended before other threads is never reported, so its state is looked at now and then.
+// Sleeps until SIGCHLD tells of a stop, and not between tries: a thread that gives its turn away again and again comes
+// last where processors are busy, and the program waits that long. A thread group's leader that has ended before other
+// threads is never reported, so its state is looked at now and then.
 bool traced_thread::wait_for_stop(int& status) {
-    for (unsigned turn = 1;; ++turn) {
+    const child_signals signals;
+    for (bool told = true;;) {
         const pid_t found = waitpid(id_, &status, __WALL | WNOHANG);
         if (found == id_) {
             state_ = WIFSTOPPED(status) ? stopped : ended;
             return state_ == stopped;
         }
-        constexpr unsigned yields = 200, looks = 64;
         if (found < 0 && errno != EINTR) state_ = ended;
-        if (turn % looks == 0 && turn > yields && process_.has_thread_ended(id_)) state_ = ended;
+        if (!told && process_.has_thread_ended(id_)) state_ = ended;
         if (state_ == ended) return false;
-        if (turn < yields) {
-            sched_yield();
-        } else {
-            constexpr timespec pause{0, 20'000};
-            nanosleep(&pause, nullptr);
-        }
+        told = signals.wait();
     }
 }
 

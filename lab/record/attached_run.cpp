@@ -13,11 +13,12 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "lab/attach/attachment.hpp"
 #include "lab/program/program.hpp"
+#include "lab/record/control.hpp"
 #include "lab/record/own_library.hpp"
 #include "lab/record/slot_keeper.hpp"
 
@@ -82,6 +83,11 @@ void run_attached(const record_options& options) {
     }
     kept.note_root(attachment.process().own_pid());
     kept.serve();
+    std::optional<control_server> control;
+    try {
+        control.emplace(options.file);
+    } catch (const program::failure&) {  // then it only cannot be marked from outside
+    }
     try {
         attachment.begin(kept.partial(), options.places_frees);
     } catch (...) {
@@ -91,6 +97,7 @@ void run_attached(const record_options& options) {
     mpt_slot_file& shared = *kept.shared();
     const std::uint32_t turn = __atomic_load_n(&shared.turn, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&shared.turn, turn, __ATOMIC_SEQ_CST);
+    if (control) control->serve(options.attached_pid, shared);
     program::say("attached to process " + std::to_string(options.attached_pid) + ", which was stopped for " +
                  milliseconds(attachment.longest_stop()));
     wait_for_end(options.attached_pid, requests, options.seconds_max);

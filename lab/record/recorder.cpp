@@ -426,7 +426,7 @@ void recorder::begin_image() noexcept {
     image_.state = recording_on;
 }
 
-// What the process image needs once, to be recorded.
+// Makes ready what a process image needs once, to be recorded.
 void recorder::prepare_image() noexcept {
     image_.is_prepared = true;
     image_.clock_ticks = ~std::uint64_t{0};

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -24,7 +25,9 @@ class RunningProgram:
     """A program that runs without Millpond, and the recordings of parts of its life."""
 
     def __init__(self, folder: Path, command: Sequence[str] = SERVED) -> None:
-        self.folder = folder
+        self.folder, self.run = folder, folder / "run"
+        self.run.mkdir(exist_ok=True)
+        self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.run)}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
         assert self.process.stdin and self.process.stdout
@@ -40,7 +43,15 @@ class RunningProgram:
 
     def start_recorder(self, trace: str, *options: str) -> subprocess.Popen[str]:
         argv = [str(RECORD), "--attach", str(self.pid), "-o", str(self.folder / trace), *options]
-        return subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=self.environment)
+
+    def ask(self, *words: str) -> tuple[int, str]:
+        """Has `--control` say something to the recorder; returns its status and its reason."""
+        argv = [str(RECORD), "--control", str(self.pid), "--", *words]
+        done = subprocess.run(
+            argv, capture_output=True, text=True, env=self.environment, check=False, timeout=LIMIT_SECONDS
+        )
+        return done.returncode, done.stderr
 
     @contextmanager
     def recorded(self, trace: str = "t.mpt", *options: str, says: str = "") -> Iterator[Path]:

@@ -21,8 +21,9 @@ from pathlib import Path
 import pytest
 from attaching import ATTENDED, SERVED, RunningProgram
 from harness import BIN, LIMIT_SECONDS, PROGRAMS
+from loaded_program import LoadedProgram
 from sleeping import ASKED, Sleeper, counts, is_valid, stopped_early
-from trace_reading import ALLOCATE, FREE, MARKED, read
+from trace_reading import ALLOCATE, FREE, MARKED, allocations_by_phase, read
 
 from tiers import scaled
 
@@ -65,7 +66,7 @@ def test_the_trace_holds_what_was_done_while_attached(running: Starter) -> None:
     found = Counter(event.operation for event in read(trace).events())
     assert (counts(trace)[0], counts(trace)[2], found[FREE]) == (20 + 4 * 5, 3, 7 + 4 * 15)
     assert is_valid(trace) and stopped_early(trace) == ASKED
-    assert sorted(path.name for path in one.folder.iterdir()) == ["t.mpt"]
+    assert sorted(path.name for path in one.folder.iterdir()) == ["run", "t.mpt"]
 
 
 def test_a_program_is_attached_to_again_and_again(running: Starter) -> None:
@@ -78,6 +79,24 @@ def test_a_program_is_attached_to_again_and_again(running: Starter) -> None:
         assert counts(trace) == (n + 1 + 3 * 2, n, 0), n
     one.tell("F 1", "J 0")
     assert one.end("x 4") == (4, "")
+
+
+@pytest.mark.parametrize("binding", ["", "1"], ids=["lazy", "now"])
+def test_code_and_slots_are_as_before(binding: str, running: Starter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the program runs the very instructions that it ran before."""
+    monkeypatch.setenv("LD_BIND_NOW", binding)
+    one = running()
+    work = ("a 20", "f 5", "r 3", "w 2", "A 5", "F 1", "J 0", "c 2")
+    one.tell(*work)
+    before = LoadedProgram(one.pid)
+    for n in range(3):
+        with one.recorded(f"t{n}.mpt") as trace:
+            changed = LoadedProgram(one.pid).differences(before)
+            assert any(difference.startswith("a slot") for difference in changed), changed
+            one.tell(*work)
+        one.tell(*work)
+        assert counts(trace)[0] == 20 + 2 * 5, n
+        assert not LoadedProgram(one.pid).differences(before), n
 
 
 def test_no_recording_stays_mapped(running: Starter) -> None:
@@ -110,6 +129,39 @@ def test_children_are_recorded_until_the_end(running: Starter) -> None:
     assert one.end("x 0") == (0, "")
     (child,) = one.folder.glob("t.mpt.*")
     assert (counts(trace), counts(child)) == ((2, 0, 0), (11, 11, 0))
+
+
+def test_a_program_in_a_pid_namespace_is_recorded(running: Starter) -> None:
+    one = running("unshare", "--user", "--map-root-user", "--pid", "--fork", *SERVED)
+    try:
+        one.tell("a 4")
+    except (AssertionError, BrokenPipeError):
+        pytest.skip("pid namespaces are not permitted here")
+    outside = Path(f"/proc/{one.pid}/task/{one.pid}/children").read_text("utf-8")
+    one.pid = int(outside)
+    with one.recorded() as trace:
+        one.tell("a 6", "c 3")
+        assert one.ask("mark", "load") == (0, "")
+        one.tell("f 2")
+    (child,) = one.folder.glob("t.mpt.*")
+    assert (counts(trace), counts(child)) == ((6, 2, 0), (3, 3, 0))
+    assert int(child.suffix[1:]) < int(outside), "its number is that of its own namespace"
+    assert one.end("x 0") == (0, "")
+
+
+def test_phases_are_marked_from_outside_only(running: Starter) -> None:
+    one = running()
+    one.tell("w 1")
+    with one.recorded() as trace:
+        one.tell("a 10")
+        assert one.ask("mark", "load") == (0, "")
+        one.tell("a 5", "A 2")
+        for word in ("start", "stop", "snapshot"):
+            status, said = one.ask(word)
+            assert status == 2 and f"the program is attached to, so it cannot {word}" in said
+    assert [(name, blocks.total()) for name, blocks in allocations_by_phase(read(trace))] == [(b"", 10), (b"load", 7)]
+    assert one.ask("mark", "load")[0] == 3
+    assert one.end("x 0") == (0, "")
 
 
 def test_an_allocating_program_is_not_disturbed(running: Starter) -> None:
