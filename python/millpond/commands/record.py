@@ -104,14 +104,16 @@ def _prove_fitting(request: RecordRequest) -> None:
 
 def _prove_attachable(request: RecordRequest, names: set[str]) -> None:
     """Failure (status 2) for what a program must be started with."""
+    if request.program or request.finish is not None:
+        raise Failure(Status.USAGE, "--attach PID names the program: give neither another one nor --finish")
     at_start = {
-        "a program": request.program, "--finish": request.finish, "--scope": request.scope,
-        "--sample": request.sample, "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        "--scope": request.scope, "--sample": request.sample,
+        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
         **{f"--with {name}": name in request.extras for name in ("owners", "idle", "scan")},
     }  # fmt: skip
     for name, value in at_start.items():
         if value not in (None, (), False):
-            raise Failure(Status.USAGE, f"--attach does not go with {name}: the program runs already")
+            raise Failure(Status.USAGE, f"--attach does not go with {name}: start the program with that instead")
 
 
 def _prove_sample(request: RecordRequest) -> None:
