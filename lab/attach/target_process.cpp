@@ -176,8 +176,9 @@ void target_process::refuse_trace(int error) const {
         refuse("process " + status("TracerPid") + " traces it already; end that debugger first");
     const std::string scope = read_line(proc_ + "/sys/kernel/yama/ptrace_scope");
     if (scope == "3")
-        refuse("kernel.yama.ptrace_scope is 3, which permits no tracing until the machine starts again; start the "
-               "program with 'millpond trace record'");
+        refuse(
+            "kernel.yama.ptrace_scope is 3, which permits no tracing until the machine starts again; start the "
+            "program with 'millpond trace record'");
     if (!scope.empty() && scope != "0")
         refuse("kernel.yama.ptrace_scope is " + scope +
                ", which permits no tracing of running programs; run as root, or set it to 0 by sysctl");

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 12> of_allocator = {
 constexpr std::array<std::string_view, 12> of_loader = {
     "dlopen",  "dlmopen", "dlclose", "dlsym",           "dlvsym",          "dladdr",
     "dladdr1", "dlinfo",  "dlerror", "dl_iterate_phdr", "_dl_find_object", "__libc_dlopen_mode"};
-// The functions for threads hold the lock on the list of stacks, which dlopen takes for a library with thread-local data.
+// The functions for threads hold the lock on the list of stacks. dlopen takes it for a library with thread-local data.
 constexpr std::array<std::string_view, 16> of_process = {"fork",           "vfork",
                                                          "_Fork",          "exit",
                                                          "_exit",          "__cxa_finalize",

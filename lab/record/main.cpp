@@ -73,6 +73,16 @@ int control(pid_t root, const std::vector<std::string>& words) {
     return reply.status;
 }
 
+// Throws a refusal for what a program must be started with.
+void refuse_to_attach(const program::command_line& app, const millpond::record::record_options& options) {
+    if (options.attached_pid == 0) return;
+    if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
+        options.sample_bytes != 0 || !options.scopes.empty() || !options.scopes_file.empty() ||
+        !options.command.empty())
+        throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
+    if (options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
+}
+
 // The options for what is recorded in addition.
 void add_extras(program::command_line& app, millpond::record::record_options& options) {
     app.option("--scope", options.scopes, "observe each activation of this function of the executable")
@@ -165,11 +175,7 @@ int main(int argc, char** argv) {
             throw app.refusal(
                 "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
         options.attached_pid = static_cast<pid_t>(attached);
-        if (attached != 0 && (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
-                              options.sample_bytes != 0 || !options.scopes.empty() || !options.scopes_file.empty() ||
-                              !options.command.empty()))
-            throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
-        if (attached != 0 && options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
+        refuse_to_attach(app, options);
         if (attached == 0 && unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

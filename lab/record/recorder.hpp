@@ -67,7 +67,8 @@ class recorder {
     // Called before main, and at the first event. May be called again.
     static void start() noexcept;
     // Joins the recording of that slot file (an absolute path), in a process that was not started for it: see
-    // lab/attach. The recording is asleep then. Returns 0, an errno (EBUSY: it has a recording), or a refusal. Any thread, as any caller of the C library.
+    // lab/attach. The recording is asleep then. Returns 0, an errno (EBUSY: it has a recording), or a refusal. Any
+    // thread, as any caller of the C library.
     enum refusals : int { no_malloc = 1001, own_malloc = 1002 };
     static int join(const char* partial, bool places_frees) noexcept;
     // Leaves the recording that this process has, and gives its memory back. Returns false if that is awake. All other

@@ -48,7 +48,8 @@ std::uint64_t find_slots_max() {
     rlimit limit{};
     getrlimit(RLIMIT_FSIZE, &limit);
     constexpr std::uint64_t slots_max = std::uint64_t{1} << 24;
-    return limit.rlim_cur < os::pages::size() ? 0 : std::min(slots_max, (limit.rlim_cur - os::pages::size()) / mpt_slot_bytes);
+    const std::size_t page_bytes = os::pages::size();
+    return limit.rlim_cur < page_bytes ? 0 : std::min(slots_max, (limit.rlim_cur - page_bytes) / mpt_slot_bytes);
 }
 
 // Makes the file long enough for this many slots; it stays sparse. False if that is impossible.

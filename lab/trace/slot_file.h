@@ -88,8 +88,8 @@ typedef struct mpt_slot_file {
     uint32_t scan_requests; /* atomic, a futex: processes that wait so, so far */
     uint32_t attached;      /* 1: of a program that ran already; its one stretch is FILE itself */
     uint32_t unused;
-    uint64_t sample_bytes;  /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
-    uint64_t sample_seed;   /* of the random numbers that choose; 0: another one in each process */
+    uint64_t sample_bytes; /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
+    uint64_t sample_seed;  /* of the random numbers that choose; 0: another one in each process */
 } mpt_slot_file;
 
 typedef struct mpt_slot {

@@ -52,7 +52,7 @@ def test_a_program_that_is_missing_is_an_environment_failure(lab: FakeLab, nativ
         (["try", "--litter", "--plan", "p", "true"], "--plan does not go with --litter"),
         (["try", "--set=blocks=3", "--plan", "p", "true"], "add --litter"),
         (["trace", "record", "--for", "3", "--with", "references", "true"], "--for does not go"),
-        (["trace", "record", "--sample", "1/2", "true"], "--sample needs --with references"),
+        (["trace", "record", "--sample", "1/2", "true"], "--sample BURST/PERIOD needs --with references"),
         (["trace", "record", "--with", "references", "--window", "instructions=9:3", "true"], "instructions=FROM:TO"),
         (["trace", "record", "--finish", "x", "true"], "neither a program"),
         (["trace", "simulate"], "TRACE"),

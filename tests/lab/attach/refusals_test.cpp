@@ -80,7 +80,8 @@ class refusals : public testing::Test {
 
     void map(const std::vector<std::string>& paths) {
         std::string lines;
-        for (const std::string& path : paths) lines += "7f0000000000-7f0000001000 r-xp 00000000 08:01 77   " + path + "\n";
+        for (const std::string& path : paths)
+            lines += "7f0000000000-7f0000001000 r-xp 00000000 08:01 77   " + path + "\n";
         write(folder() / "maps", lines);
     }
     // Changes one line of the status.
@@ -118,8 +119,10 @@ class refusals : public testing::Test {
     }
 
     fs::path proc_, library_;
-    std::map<std::string, std::string> status_ = {{"State", "S (sleeping)"},       {"Uid", own_user()},
-                                                  {"TracerPid", "0"},              {"Seccomp", "0"},
+    std::map<std::string, std::string> status_ = {{"State", "S (sleeping)"},
+                                                  {"Uid", own_user()},
+                                                  {"TracerPid", "0"},
+                                                  {"Seccomp", "0"},
                                                   {"SigIgn", "0000000000000000"}};
 };
 
@@ -150,8 +153,7 @@ TEST_F(refusals, an_ended_program) {
 
 TEST_F(refusals, a_program_with_a_filter_of_calls) {
     set("Seccomp", "2");
-    EXPECT_EQ(reason(),
-              refused("it restricts its own system calls (seccomp); start it with 'millpond trace record'"));
+    EXPECT_EQ(reason(), refused("it restricts its own system calls (seccomp); start it with 'millpond trace record'"));
 }
 
 TEST_F(refusals, a_program_that_ignores_faults) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // attended: a program of many threads that notices whether it was disturbed. It runs until its standard input ends,
-// then prints "undisturbed", or what went wrong, and exits with 0 or 1. Its threads do all the time what a program does:
+// then prints "undisturbed", or what went wrong, and exits with 0 or 1. Its threads do what a program does, again and
+// again:
 //   - allocate and free objects, whose contents they check; the n-th request of a thread has marked::bytes(n) bytes,
 //     so that a trace shows whether one between two others is missing
 //   - wait in system calls that a stop would end with EINTR, without a signal of the program's
