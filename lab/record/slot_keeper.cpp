@@ -105,6 +105,9 @@ int prepare(const record_options& options, const std::string& partial) {
     shared.bytes_max = options.bytes_max;
     shared.ahead_bytes = options.ahead_bytes;
     shared.mode = options.mode;
+    shared.scans = options.scans ? 1 : 0;
+    shared.sample_bytes = options.sample_bytes;
+    shared.sample_seed = options.sample_seed;
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
