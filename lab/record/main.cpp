@@ -73,12 +73,15 @@ int control(pid_t root, const std::vector<std::string>& words) {
     return reply.status;
 }
 
-// Throws a refusal for what a program must be started with.
-void refuse_to_attach(const program::command_line& app, const millpond::record::record_options& options) {
+// Throws a refusal for options that do not go together.
+void refuse_unfit(const program::command_line& app, const millpond::record::record_options& options) {
+    const bool has_scopes = !options.scopes.empty() || !options.scopes_file.empty();
+    if (options.is_idle && has_scopes) throw app.refusal("--idle does not go with --scope or --scopes");
+    if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || has_scopes))
+        throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
     if (options.attached_pid == 0) return;
     if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
-        options.sample_bytes != 0 || !options.scopes.empty() || !options.scopes_file.empty() ||
-        !options.command.empty())
+        options.sample_bytes != 0 || has_scopes || !options.command.empty())
         throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
     if (options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
 }
@@ -101,6 +104,9 @@ void add_extras(program::command_line& app, millpond::record::record_options& op
     app.flag("--frees", options.places_frees,
              "record the call stack of each free, too: 'millpond trace show' says where each subsystem's blocks are "
              "freed");
+    app.flag("--scan", options.scans,
+             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
+             "that are left no pointer reaches");
 }
 
 }  // namespace
@@ -155,9 +161,6 @@ int main(int argc, char** argv) {
     app.option("--attach", attached, "record this process, which runs already, until --for or Ctrl-C")
         .value_name("PID")
         .positive();
-    app.flag("--scan", options.scans,
-             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
-             "that are left no pointer reaches");
     app.option("--control", controlled, "ask the recording of this program: start, stop, snapshot or mark NAME")
         .value_name("PID")
         .positive()
@@ -168,14 +171,8 @@ int main(int argc, char** argv) {
     app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
     return program::guarded_main(app, argc, argv, [&]() -> int {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
-        if (options.is_idle && (!options.scopes.empty() || !options.scopes_file.empty()))
-            throw app.refusal("--idle does not go with --scope or --scopes");
-        if (options.sample_bytes != 0 &&
-            (options.samples_owners || options.places_frees || !options.scopes.empty() || !options.scopes_file.empty()))
-            throw app.refusal(
-                "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
         options.attached_pid = static_cast<pid_t>(attached);
-        refuse_to_attach(app, options);
+        refuse_unfit(app, options);
         if (attached == 0 && unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
