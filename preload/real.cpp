@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "preload/redirection.hpp"
+
 namespace millpond::preload {
 namespace {
 
@@ -24,7 +26,7 @@ provider_functions next_provider;
 
 template <class Function>
 void look_up(Function& function, const char* name) noexcept {
-    function = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+    function = reinterpret_cast<Function>(redirection::behind(name));
 }
 
 }  // namespace
@@ -144,6 +146,7 @@ void real::say_bound(const char* name) noexcept {
 }
 
 bool real::in_executable() noexcept {
+    if (redirection::is_ready()) return false;  // look_up has refused such a program
     void* const first = dlsym(RTLD_DEFAULT, "malloc");
     Dl_info of_first{}, of_us{};
     return first != nullptr && dladdr(first, &of_first) != 0 &&

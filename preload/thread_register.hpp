@@ -39,6 +39,16 @@ class thread_register {
         return found;
     }
 
+    // Removes every node, and calls take(node) for each.
+    template <class Take>
+    void take_all(const Take& take) noexcept {
+        for (Node*& first : buckets_)
+            while (Node* const node = first) {
+                first = node->register_next;
+                take(*node);
+            }
+    }
+
     // Forgets every node, and touches only buckets that were in use.
     void clear() noexcept {
         for (Node*& first : buckets_)

@@ -195,6 +195,10 @@ control_reply control_server::carry_out(const std::string& request) {
                                "the program is recorded from its start to its end: 'millpond trace "
                                "record --with idle PROGRAM' makes a recording that can " +
                                    request);
+    if (__atomic_load_n(&shared_->attached, __ATOMIC_RELAXED) != 0)
+        throw program::failure(program::usage,
+                               "the program is attached to, so it cannot " + request +
+                                   ": --for or Ctrl-C ends the recording, and another --attach begins one");
     return request == "start" ? start() : end_stretch(request == "snapshot");
 }
 

@@ -35,6 +35,7 @@ class slot_finisher {
     finish_outcome run_stretches();
     finish_outcome run_last_stretches(bool was_awake);
     bool sleeps() const { return from_.header().turn != 0; }
+    bool is_attached() const { return from_.header().attached != 0; }
 
   private:
     struct image_name {
@@ -186,7 +187,7 @@ void slot_finisher::remove_replaced() {
         return origin.is_known && origin.recording == former && fs::remove(path, ignored);
     };
     if (former == 0) return;
-    if (!sleeps()) {
+    if (!sleeps() || is_attached()) {
         if (trace::read_origin(file_).recording != from_.header().recording) return;
         for (const trace::trace_file& sibling : trace::numbered_siblings(file_)) remove(sibling.path);
         return;
@@ -203,6 +204,7 @@ void slot_finisher::remove_replaced() {
 // Chooses the first free name behind the last one; returns its number.
 std::uint32_t slot_finisher::name_stretch(const trace::slot_process& first) {
     std::uint32_t number = from_.header().stretches;
+    if (is_attached()) return number + 1;  // the only one, in FILE
     do {
         name_ = stretch_file(file_, ++number);
     } while (!is_free(name_, first));
@@ -256,8 +258,9 @@ finish_outcome slot_finisher::run_last_stretches(bool was_awake) {
     if (from_.header().images == 0)
         fail(not_loaded);
     else if (from_.header().stretches == 0)
-        out_.notices.push_back(was_awake ? "the program did not allocate while it was recorded, so no trace was written"
-                                         : "the program ended asleep, so no trace was written");
+        out_.notices.push_back(was_awake || is_attached()
+                                   ? "the program did not allocate while it was recorded, so no trace was written"
+                                   : "the program ended asleep, so no trace was written");
     if (!running_.empty())
         out_.notices.push_back("the program left processes that still run (" + list_running() +
                                "); they are recorded no more");

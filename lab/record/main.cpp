@@ -10,6 +10,7 @@
 #include "lab/measure/conductor.hpp"
 #include "lab/measure/end_as.hpp"
 #include "lab/program/command_line.hpp"
+#include "lab/record/attached_run.hpp"
 #include "lab/record/control.hpp"
 #include "lab/record/finishing.hpp"
 #include "lab/record/supervisor.hpp"
@@ -48,6 +49,17 @@ int record(const millpond::record::record_options& options) {
     return millpond::measure::end_as(end.exit_status, end.signal);
 }
 
+// Records a program that runs already.
+int record_attached(const millpond::record::record_options& options) {
+#ifdef MILLPOND_WITH_ATTACH
+    millpond::record::run_attached(options);
+    return report(millpond::record::finish(options.file, std::nullopt));
+#else
+    throw program::failure(program::environment, "cannot attach to process " + std::to_string(options.attached_pid) +
+                                                     ": this build has no libdw, or is not for x86-64");
+#endif
+}
+
 // Asks the recording of that program; returns the exit status.
 int control(pid_t root, const std::vector<std::string>& words) {
     const bool is_mark = !words.empty() && words.front() == "mark";
@@ -59,6 +71,19 @@ int control(pid_t root, const std::vector<std::string>& words) {
     std::istringstream notices(reply.notices);
     for (std::string line; std::getline(notices, line);) program::say(line);
     return reply.status;
+}
+
+// Throws a refusal for options that do not go together.
+void refuse_unfit(const program::command_line& app, const millpond::record::record_options& options) {
+    const bool has_scopes = !options.scopes.empty() || !options.scopes_file.empty();
+    if (options.is_idle && has_scopes) throw app.refusal("--idle does not go with --scope or --scopes");
+    if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || has_scopes))
+        throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+    if (options.attached_pid == 0) return;
+    if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
+        options.sample_bytes != 0 || has_scopes || !options.command.empty())
+        throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
+    if (options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
 }
 
 // The options for what is recorded in addition.
@@ -79,13 +104,9 @@ void add_extras(program::command_line& app, millpond::record::record_options& op
     app.flag("--frees", options.places_frees,
              "record the call stack of each free, too: 'millpond trace show' says where each subsystem's blocks are "
              "freed");
-}
-
-void refuse_contradictions(const program::command_line& app, const millpond::record::record_options& options) {
-    const bool has_scopes = !options.scopes.empty() || !options.scopes_file.empty();
-    if (options.is_idle && has_scopes) throw app.refusal("--idle does not go with --scope or --scopes");
-    if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || has_scopes))
-        throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+    app.flag("--scan", options.scans,
+             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
+             "that are left no pointer reaches");
 }
 
 }  // namespace
@@ -136,9 +157,10 @@ int main(int argc, char** argv) {
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");
-    app.flag("--scan", options.scans,
-             "look through the memory of each process at its end: 'millpond trace show' says then which of the blocks "
-             "that are left no pointer reaches");
+    std::uint32_t attached = 0;
+    app.option("--attach", attached, "record this process, which runs already, until --for or Ctrl-C")
+        .value_name("PID")
+        .positive();
     app.option("--control", controlled, "ask the recording of this program: start, stop, snapshot or mark NAME")
         .value_name("PID")
         .positive()
@@ -149,10 +171,12 @@ int main(int argc, char** argv) {
     app.option("command", options.command, "-- PROGRAM ARGS").value_name("");
     return program::guarded_main(app, argc, argv, [&]() -> int {
         if (controlled != 0) return control(static_cast<pid_t>(controlled), options.command);
-        refuse_contradictions(app, options);
-        if (unfinished.empty() && (options.file.empty() || options.command.empty()))
+        options.attached_pid = static_cast<pid_t>(attached);
+        refuse_unfit(app, options);
+        if (attached == 0 && unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));
+        if (attached != 0) return record_attached(options);
         return unfinished.empty() ? record(options) : report(finish(unfinished, std::nullopt));
     });
 }

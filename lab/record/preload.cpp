@@ -24,6 +24,7 @@ using backend = record::recorder;
 #define MILLPOND_KEEPS_REGISTERS
 #endif
 #include "preload/interpose_exports.hpp"
+#include "preload/redirection.hpp"
 
 namespace {
 
@@ -37,7 +38,7 @@ template <class Function>
 Function next_of(Function& kept, const char* name) noexcept {
     Function found = __atomic_load_n(&kept, __ATOMIC_RELAXED);
     if (found == nullptr) {
-        found = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+        found = reinterpret_cast<Function>(millpond::preload::redirection::behind(name));
         __atomic_store_n(&kept, found, __ATOMIC_RELAXED);
     }
     return found;
@@ -48,6 +49,23 @@ Function next_of(Function& kept, const char* name) noexcept {
 // include/millpond/phase.h finds it by this name.
 extern "C" [[gnu::visibility("default")]] void millpond_record_phase(const char* name, std::size_t bytes) noexcept {
     millpond::record::recorder::begin_phase(name, bytes);
+}
+
+// For lab/attach, which calls them by these names in a program that runs.
+extern "C" {
+[[gnu::visibility("default")]] int millpond_attach_join(const char* partial, unsigned places_frees) noexcept {
+    return millpond::record::recorder::join(partial, places_frees != 0);
+}
+[[gnu::visibility("default")]] bool millpond_attach_is_asleep() noexcept {
+    return millpond::record::recorder::is_asleep();
+}
+[[gnu::visibility("default")]] std::uint64_t millpond_attach_enable() noexcept {
+    return millpond::preload::redirection::enable();
+}
+[[gnu::visibility("default")]] std::uint64_t millpond_attach_disable() noexcept {
+    return millpond::preload::redirection::disable();
+}
+[[gnu::visibility("default")]] bool millpond_attach_leave() noexcept { return millpond::record::recorder::leave(); }
 }
 
 // Addresses of an unloaded library must not be taken for those of the next one there.

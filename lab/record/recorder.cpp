@@ -15,10 +15,12 @@
 #include "lab/probes/probe_link.hpp"
 #include "lab/record/system.hpp"
 #include "lab/record/variable.hpp"
+#include "millpond/os/pages.hpp"
 #include "preload/caller_words.hpp"
 #include "preload/fork_mark.hpp"
 #include "preload/machine.hpp"
 #include "preload/pages.hpp"
+#include "preload/redirection.hpp"
 #include "preload/thread_register.hpp"
 
 namespace millpond::record {
@@ -26,6 +28,7 @@ namespace millpond::record {
 constexpr std::uint64_t ahead_bytes_usual = std::uint64_t{64} << 20;
 constexpr std::uint32_t no_turn = ~std::uint32_t{0};  // a process that records nothing
 constinit const std::uint32_t always_awake = 0;
+constinit const std::uint32_t always_asleep = mpt_asleep;
 
 struct recorder::process {
     output out;
@@ -57,6 +60,8 @@ struct recorder::image_state {
     std::uint64_t restricted_pid = 0;         // of a process that has forbidden itself system calls
     std::uint32_t visits = 0;                 // atomic
     process* former = nullptr;                // the processes of former stretches
+    bool is_prepared = false;                 // prepare_image has run
+    std::uint32_t left_turn = 0;              // the last one of the recordings that were left (leave)
 };
 
 thread_local recorder::per_thread recorder::thread_ = {};
@@ -274,12 +279,16 @@ void recorder::dispose_of_former() noexcept {
             continue;
         }
         *at = p->former;
-        if (p->late != nullptr) stream::forget(p->late);
-        p->described.abandon();
-        p->out.close();
-        p->space.clear();
-        if (p != &first_) preload::give_pages(p, sizeof(process));
+        dispose(*p);
     }
+}
+
+void recorder::dispose(process& p) noexcept {
+    if (p.late != nullptr) stream::forget(p.late);
+    p.described.abandon();
+    p.out.close();
+    p.space.clear();
+    if (&p != &first_) preload::give_pages(&p, sizeof(process));
 }
 
 void recorder::start_probes() noexcept {
@@ -350,6 +359,7 @@ void recorder::leave_stream() noexcept {
     stream* const s = thread_.own;
     thread_.own = nullptr;
     if (s == nullptr) return;
+    if (is_left(thread_.turn)) return;
     process& p = *thread_.owner;
     exchange_stream(p, nullptr);
     if (p.turn == turn())
@@ -405,13 +415,7 @@ void recorder::begin_image() noexcept {
     char frees[8];
     preload::find_variable(frees_variable, frees, sizeof frees);
     image_.places_frees = frees[0] != 0;
-    image_.clock_ticks = ~std::uint64_t{0};
-    for (int i = 0; i < 32; ++i) {
-        const std::uint64_t first = ticks(), second = ticks();
-        if (second - first < image_.clock_ticks) image_.clock_ticks = second - first;
-    }
-    image_.has_thread_end = pthread_key_create(&image_.thread_end, &detach) == 0;
-    pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+    prepare_image();
     turn_ = &first_.out.shared().turn;
     if (const std::uint32_t now = turn(); !is_asleep(now)) {
         if (!begin_process(first_, now)) return;
@@ -420,6 +424,84 @@ void recorder::begin_image() noexcept {
     const std::uint64_t ahead = first_.out.shared().ahead_bytes;
     if (ahead != 0 || image_.facts.filtered) first_.out.map_ahead(ahead != 0 ? ahead : ahead_bytes_usual);
     image_.state = recording_on;
+}
+
+// Makes ready what a process image needs once, to be recorded.
+void recorder::prepare_image() noexcept {
+    image_.is_prepared = true;
+    image_.clock_ticks = ~std::uint64_t{0};
+    for (int i = 0; i < 32; ++i) {
+        const std::uint64_t first = ticks(), second = ticks();
+        if (second - first < image_.clock_ticks) image_.clock_ticks = second - first;
+    }
+    image_.has_thread_end = pthread_key_create(&image_.thread_end, &detach) == 0;
+    pthread_atfork(nullptr, nullptr, &after_fork_in_child);
+}
+
+// A thread that has not entered since keeps a stream that leave() has given back.
+bool recorder::is_left(std::uint32_t turn) noexcept { return image_.left_turn != 0 && turn <= image_.left_turn; }
+
+// The recording gets turns behind those of former ones, so that no thread takes its stream for one of this recording.
+int recorder::join(const char* partial, bool places_frees) noexcept {
+    const visit here;
+    start_process();
+    if (image_.state == recording_on) return EBUSY;
+    switch (preload::redirection::look_up()) {
+        case preload::redirection::no_malloc:
+            return no_malloc;
+        case preload::redirection::own_malloc:
+            return own_malloc;
+        case preload::redirection::ready:
+            break;
+    }
+    if (strlen(partial) >= sizeof image_.partial.path) return ENAMETOOLONG;
+    auto* const fresh = preload::take_pages<process>(sizeof(process));
+    if (fresh == nullptr) return ENOMEM;
+    thread_.starting = true;
+    strcpy(image_.partial.path, partial);
+    new (fresh) process();
+    int error = fresh->out.open(image_.partial);
+    if (error == 0) {
+        preload::real::is_libc();  // before anything is recorded: the look-up may allocate
+        if (!image_.is_prepared) {
+            image_.facts.gather();
+            prepare_image();
+        }
+        image_.places_frees = places_frees;
+        fresh->number = now_->number;
+        fresh->out.settle();
+        const std::uint32_t asleep = (image_.left_turn + 1) | std::uint32_t{mpt_asleep};
+        __atomic_store_n(&fresh->out.shared().turn, asleep, __ATOMIC_RELEASE);
+        __atomic_store_n(&now_, fresh, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&turn_, &fresh->out.shared().turn, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&image_.state, recording_on, __ATOMIC_RELEASE);
+    } else {
+        preload::give_pages(fresh, sizeof(process));
+    }
+    thread_.starting = false;
+    return error;
+}
+
+bool recorder::leave() noexcept {
+    if (image_.state != recording_on) return true;
+    if (!is_asleep(turn())) return false;
+    mpt_slot_file* const file = &now_->out.shared();
+    image_.left_turn = turn() | std::uint32_t{mpt_asleep};
+    image_.state = off;
+    turn_ = &always_asleep;
+    process* const last = now_;
+    last->former = image_.former;
+    image_.former = nullptr;
+    now_ = &first_;
+    for (process* p = last; p != nullptr;) {
+        process* const next = p->former;
+        p->by_thread.take_all([](stream& s) { stream::forget(&s); });
+        dispose(*p);
+        p = next;
+    }
+    thread_.own = nullptr;
+    system_call(SYS_munmap, file, os::pages::size());
+    return true;
 }
 
 // Releases the rest of the parent's state, unless a hook is at work in it.
@@ -433,7 +515,7 @@ void recorder::begin_child() noexcept {
     }
     now_ = new (fresh) process();
     now_->out.inherit(parent->out);
-    stream* const own = thread_.process_number == parent->number ? thread_.own : nullptr;
+    stream* const own = thread_.process_number == parent->number && !is_left(thread_.turn) ? thread_.own : nullptr;
     thread_.own = nullptr;
     thread_.attached = false;
     image_.turn_lock = {};

@@ -66,6 +66,14 @@ class recorder {
 
     // Called before main, and at the first event. May be called again.
     static void start() noexcept;
+    // Joins the recording of that slot file (an absolute path), in a process that was not started for it: see
+    // lab/attach. The recording is asleep then. Returns 0, an errno (EBUSY: it has a recording), or a refusal. Any
+    // thread, as any caller of the C library.
+    enum refusals : int { no_malloc = 1001, own_malloc = 1002 };
+    static int join(const char* partial, bool places_frees) noexcept;
+    // Leaves the recording that this process has, and gives its memory back. Returns false if that is awake. All other
+    // threads are stopped, and none of them is inside this library.
+    static bool leave() noexcept;
     // The process exits normally.
     static void exiting() noexcept;
     // A module may have been unloaded.
@@ -117,7 +125,10 @@ class recorder {
     static bool follow_turn() noexcept;
     static bool begin_stretch(std::uint32_t turn) noexcept;
     static void dispose_of_former() noexcept;
+    static void dispose(process& p) noexcept;
     static void begin_image() noexcept;
+    static void prepare_image() noexcept;
+    static bool is_left(std::uint32_t turn) noexcept;
     static void begin_child() noexcept;
     static bool begin_process(process& p, std::uint32_t turn) noexcept;
     static void attach() noexcept;

@@ -4,6 +4,8 @@
 //   run() ─▶ FILE.partial, written by all recorded processes ─▶ finishing ─▶ FILE, FILE.PID, FILE.PID.IMAGE
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ struct record_options {
     bool scans = false;                           // the heap of each process is looked through at its end
     bool places_frees = false;                    // notes of the contexts in which blocks are freed
     bool samples_owners = false;                  // notes of the words at allocations, to find owners
+    pid_t attached_pid = 0;                       // a program that runs already, instead of the command
     std::uint64_t scope_entries_max = 1'000'000;  // after this many a function is no longer observed
     std::vector<std::string> command;
 };

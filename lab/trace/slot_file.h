@@ -86,8 +86,10 @@ typedef struct mpt_slot_file {
     uint32_t stretches;     /* the number in the name of the last trace */
     uint32_t scans;         /* 1: each process waits at its end until its heap has been looked through */
     uint32_t scan_requests; /* atomic, a futex: processes that wait so, so far */
-    uint64_t sample_bytes;  /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
-    uint64_t sample_seed;   /* of the random numbers that choose; 0: another one in each process */
+    uint32_t attached;      /* 1: of a program that ran already; its one stretch is FILE itself */
+    uint32_t unused;
+    uint64_t sample_bytes; /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
+    uint64_t sample_seed;  /* of the random numbers that choose; 0: another one in each process */
 } mpt_slot_file;
 
 typedef struct mpt_slot {

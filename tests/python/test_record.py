@@ -96,3 +96,43 @@ def test_a_repeated_option_takes_no_word_of_the_program(lab: FakeLab) -> None:
     recorder.write_text('#!/bin/sh\necho "$@"\n')
     done = lab.run_apart("trace", "record", "-o", "x.mpt", "--scope", "parse", "ls", "-d")
     assert (done.status, done.stdout) == (0, "--scope parse -o x.mpt -- ls -d\n")
+
+
+def _becomes_echo(lab: FakeLab) -> None:
+    (lab.bin / "millpond-record").write_text('#!/bin/sh\necho "$@"\n')
+
+
+def test_a_trace_of_a_running_program_has_its_name(lab: FakeLab) -> None:
+    _becomes_echo(lab)
+    own = Path("/proc/self/exe").readlink().name
+    done = lab.run_apart("trace", "record", "--attach", str(os.getpid()), "--for", "2.5", "--with", "frees")
+    assert (done.status, done.stdout) == (0, f"--frees --for 2.5 --attach {os.getpid()} -o {own}.mpt\n")
+    assert done.stderr == f"millpond: recording to {own}.mpt (-o FILE chooses another file)\n"
+
+
+def test_attaching_to_no_process_is_an_input_failure(lab: FakeLab) -> None:
+    _becomes_echo(lab)
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    done = lab.run("trace", "record", "--attach", str(ended.pid))
+    assert (done.status, "cannot be read (No such file or directory)" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--sample", "512KiB"], "--sample: start the program with that instead"),
+        (["--scope", "parse"], "--scope: start"),
+        (["--with", "idle"], "--with idle: start"),
+        (["--with", "scan"], "--with scan: start"),
+        (["--with", "owners"], "--with owners: start"),
+        (["--set", "ahead=1MB"], "--set ahead: start"),
+        (["--with", "references"], "--attach does not go with --with references"),
+        (["--finish", "x.mpt"], "--attach PID names the program"),
+        (["true"], "--attach PID names the program"),
+    ],
+)
+def test_what_a_program_must_be_started_with_is_refused(lab: FakeLab, words: list[str], reason: str) -> None:
+    _becomes_echo(lab)
+    done = lab.run("trace", "record", "--attach", str(os.getpid()), *words)
+    assert (done.status, reason in done.stderr) == (2, True), done.stderr

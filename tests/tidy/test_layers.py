@@ -36,6 +36,7 @@ ORDER = [
     ["lab/simulate"],
     ["lab/attribution"],
     ["lab/probes"],
+    ["lab/attach"],
     ["lab/record", "lab/litter", "lab/mallocs", "lab/characterise", "lab/trial", "lab/replay"],
     ["lab/suites/common"],
     ["lab/suites/frame"],

@@ -40,15 +40,32 @@ def record(request: RecordRequest) -> int:
             raise Failure(Status.USAGE, "--finish FILE completes a recording: give neither a program nor -o")
         left_references = "references" in request.extras or _left_references(request.finish)
         become("millpond-references" if left_references else "millpond-record", ["--finish", request.finish, *words])
+    if request.attach is not None:
+        place = _say_place(request, f"{_executable_of(request.attach)}.mpt")
+        become("millpond-record", [*words, "--attach", str(request.attach), "-o", place])
     if not request.program:
         raise Failure(Status.USAGE, "no program is given: write millpond trace record [-o FILE] PROGRAM [ARGS]...")
-    place = request.out
-    if place is None:
-        place = f"{Path(request.program[0]).name}.mpt"
-        print(f"millpond: recording to {place} (-o FILE chooses another file)", file=sys.stderr)
+    place = _say_place(request, f"{Path(request.program[0]).name}.mpt")
     program = "millpond-references" if "references" in request.extras else "millpond-record"
     # The file comes last: in front of `--`, an option that may be repeated would take the program's words.
     become(program, [*words, "-o", place, "--", *request.program])
+
+
+def _say_place(request: RecordRequest, usual: str) -> str:
+    """Returns the trace's file, and says its usual name if the user gave none."""
+    if request.out is None:
+        print(f"millpond: recording to {usual} (-o FILE chooses another file)", file=sys.stderr)
+    return usual if request.out is None else request.out
+
+
+def _executable_of(process: int) -> str:
+    """Returns the name of a process's executable; Failure (status 3) if there is no such process."""
+    try:
+        return Path(f"/proc/{process}/exe").readlink().name.removesuffix(" (deleted)")
+    except OSError as error:
+        raise Failure(
+            Status.INPUT, f"the executable of process {process} cannot be read ({error.strerror}); run as its user"
+        ) from error
 
 
 def control(request: ControlRequest) -> int:
@@ -64,14 +81,16 @@ def _prove_fitting(request: RecordRequest) -> None:
     names = {name for name, _ in request.settings}
     if "idle" in request.extras and request.scope:
         raise Failure(Status.USAGE, "--with idle does not go with --scope: a call that begins asleep is not seen")
+    if request.attach is not None:
+        _prove_attachable(request, names)
     of_references = {
         "--window": request.window, "--simulate": request.simulate,
         "--malloc": request.malloc, "--with system": "system" in request.extras,
         "--set access-bytes": "access-bytes" in names,
     }  # fmt: skip
     of_events = {
-        "--for": request.duration, "--max-trace": request.max_trace, "--scope": request.scope,
-        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        "--attach": request.attach, "--for": request.duration, "--max-trace": request.max_trace,
+        "--scope": request.scope, "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
         **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle", "scan")},
     }  # fmt: skip
     has_references = "references" in request.extras
@@ -81,6 +100,20 @@ def _prove_fitting(request: RecordRequest) -> None:
         if value not in (None, (), False):
             hint = "does not go with --with references" if has_references else "needs --with references"
             raise Failure(Status.USAGE, f"{name} {hint}")
+
+
+def _prove_attachable(request: RecordRequest, names: set[str]) -> None:
+    """Failure (status 2) for what a program must be started with."""
+    if request.program or request.finish is not None:
+        raise Failure(Status.USAGE, "--attach PID names the program: give neither another one nor --finish")
+    at_start = {
+        "--scope": request.scope, "--sample": request.sample,
+        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        **{f"--with {name}": name in request.extras for name in ("owners", "idle", "scan")},
+    }  # fmt: skip
+    for name, value in at_start.items():
+        if value not in (None, (), False):
+            raise Failure(Status.USAGE, f"--attach does not go with {name}: start the program with that instead")
 
 
 def _prove_sample(request: RecordRequest) -> None:

@@ -146,6 +146,7 @@ VERBS = (
         (
             ("millpond trace record ./program input.txt", "writes program.mpt; exits as the program does"),
             ("millpond trace record --with owners,frees -o more.mpt ./program", "also which object owns each block"),
+            ("millpond trace record --attach 4711 --for 10", "ten seconds of a program that runs already"),
         ),
         (
             renamed("--output", "-o"), renamed("--max-bytes", "--max-trace"), _with("--references", "references"),

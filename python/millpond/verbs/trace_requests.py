@@ -52,9 +52,13 @@ class RecordRequest:
         },
         "Also record this; idle: only this.",
     )
+    attach: int | None = option(
+        "--attach", "PID", "Record this process, which runs already, until --for or Ctrl-C; then it goes on as before.",
+        kind=count(1),
+    )  # fmt: skip
     duration: float | None = option(
-        "--for", "SECONDS", "Stop the program after this time: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL.",
-        kind=number(),
+        "--for", "SECONDS", "Stop the program after this time: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL. With "
+        "--attach: only end the recording.", kind=number(),
     )  # fmt: skip
     max_trace: int | None = option(
         "--max-trace", "SIZE", "Stop recording (not the program) when the trace has this size, such as 2GB.", kind=size
@@ -66,7 +70,7 @@ class RecordRequest:
     )  # fmt: skip
     finish: str | None = option(
         "--finish", "FILE", "Complete a recording whose recorder was killed, whose disk was full, or whose program has "
-        "left processes behind.",
+        "left processes behind.", is_expert=True,
     )  # fmt: skip
     window: tuple[str, ...] = option(
         "--window", "WINDOW", "Of references, only capture scope=FUNCTION (all threads from its entry to its return), "

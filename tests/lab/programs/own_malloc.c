@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSL-1.0
- * own_malloc: a program with a malloc of its own linked in, which uses it. */
+ * own_malloc: a program with a malloc of its own linked in, which uses it. With WITHOUT_MAIN: only that malloc. */
 #include <stddef.h>
 
 static char heap[1 << 20];
@@ -18,6 +18,7 @@ void* realloc(void* block, size_t bytes) {
     return fresh;
 }
 
+#ifndef WITHOUT_MAIN
 int main(void) {
     for (int i = 0; i < 1000; ++i) {
         void* volatile block = malloc(100);
@@ -25,3 +26,4 @@ int main(void) {
     }
     return 3;
 }
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "lab/attach/attachment.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "lab/attach/thread_stop.hpp"
+#include "lab/program/program.hpp"
+#include "lab/symbols/elf_file.hpp"
+
+namespace millpond::attach {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr char record_library[] = "libmillpond-record.so";
+constexpr auto patience = std::chrono::seconds(5);
+constexpr unsigned unsafe_places =
+    thread_places::loader | thread_places::allocator | thread_places::process | thread_places::recorder;
+// The results of the recorder's join that are no errno: recorder::refusals.
+constexpr int no_malloc = 1001, own_malloc = 1002;
+
+void let_it_run() {
+    constexpr timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw program::failure(program::environment, why); }
+
+[[noreturn]] void refuse_join(int result) {
+    if (result == no_malloc) refuse("the program has no malloc that can be replaced");
+    if (result == own_malloc)
+        refuse("a malloc is linked into the executable, so its calls cannot be seen; link that malloc dynamically");
+    refuse(std::string("the program cannot open the recording's file: ") + strerror(result) +
+           "; choose a folder that it can reach with -o");
+}
+
+}  // namespace
+
+attachment::attachment(pid_t pid, std::string library) : process_(pid), library_(std::move(library)) {
+    process_.refuse_unfit(library_);
+    std::vector<symbols::raw_symbol> functions;
+    symbols::elf_file(library_).append_functions(functions);
+    for (const symbols::raw_symbol& function : functions) {
+        if (function.name == "millpond_attach_is_asleep") offsets_.is_asleep = function.address;
+        if (function.name == "millpond_attach_join") offsets_.join = function.address;
+        if (function.name == "millpond_attach_enable") offsets_.enable = function.address;
+        if (function.name == "millpond_attach_disable") offsets_.disable = function.address;
+        if (function.name == "millpond_attach_leave") offsets_.leave = function.address;
+    }
+    const auto loaded = process_.find_module(record_library);
+    if (loaded && !process_.is_same_file(*loaded, library_))
+        refuse("the program has loaded the recorder of another Millpond; start it again, or attach with that one");
+}
+
+void attachment::note_stop(steady::time_point since) {
+    longest_stop_ =
+        std::max(longest_stop_, std::chrono::duration_cast<std::chrono::microseconds>(steady::now() - since));
+}
+
+// Stops one thread after the other, until one is at a safe place, and acts in it until that returns true.
+bool attachment::with_safe_thread(const thread_places& places, const action& act) {
+    for (const auto end = steady::now() + patience; steady::now() < end; let_it_run()) {
+        for (const pid_t id : process_.threads()) {
+            const auto since = steady::now();
+            bool done = false;
+            {
+                traced_thread thread(process_, id);
+                if (!thread.wait() || (places.of(id) & unsafe_places) != 0) continue;
+                remote_call in(thread, places.libc());
+                done = act(in);
+            }
+            note_stop(since);
+            if (done) return true;
+        }
+        if (!process_.is_running()) refuse("the program ended while it was attached to");
+    }
+    return false;
+}
+
+// Acts while all threads are stopped and none is in a place to avoid. `stopped`: the one that is stopped already.
+bool attachment::with_all_stopped(const thread_places& places, unsigned avoided, pid_t stopped,
+                                  const std::function<void()>& act) {
+    constexpr int tries = 20;
+    for (int i = 0; i < tries; ++i) {
+        if (i > 0) let_it_run();
+        const auto since = steady::now();
+        {
+            const thread_stop others(process_, stopped);
+            const bool is_free =
+                std::none_of(others.threads().begin(), others.threads().end(),
+                             [&](const traced_thread& t) { return (places.of(t.id()) & avoided) != 0; });
+            if (is_free) act();
+            if (is_free) i = tries;
+        }
+        note_stop(since);
+        if (i == tries) return true;
+    }
+    return false;
+}
+
+attachment::entries attachment::find_entries() const {
+    const auto module = process_.find_module(record_library);
+    if (!module) return {};
+    return {module->first + offsets_.is_asleep, module->first + offsets_.join, module->first + offsets_.enable,
+            module->first + offsets_.disable, module->first + offsets_.leave};
+}
+
+// Returns dlopen's handle, and 0 with the reason thrown.
+std::uint64_t attachment::load(remote_call& in, const thread_places& places) {
+    const std::uint64_t handle = in.call(places.libc().dlopen, {in.place(library_), RTLD_NOW});
+    if (handle != 0) return handle;
+    refuse("the program cannot load the recorder: " + in.text_at(in.call(places.libc().dlerror, {})));
+}
+
+// Ends what is left of a recording whose tracer was killed, or of a parent's in a forked child.
+void attachment::end_former() {
+    const entries in_library = find_entries();
+    if (in_library.is_asleep == 0) return;
+    bool is_asleep = false;
+    with_safe_thread(thread_places(process_), [&](remote_call& in) {
+        is_asleep = (in.call(in_library.is_asleep, {}) & 1) != 0;
+        return true;
+    });
+    if (is_asleep) end();
+    if (!is_asleep || !release())
+        refuse(
+            "the program is recorded already; end that recording, or complete it with 'millpond trace record "
+            "--finish FILE' if its recorder was killed");
+}
+
+void attachment::begin(const std::string& partial, bool places_frees) {
+    end_former();
+    process_.require_same_file(partial);
+    const thread_places places(process_);
+    bool is_enabled = false;
+    const bool found = with_safe_thread(places, [&](remote_call& in) {
+        load(in, places);
+        const entries in_library = find_entries();
+        if (in_library.join == 0) refuse("the program has not loaded the recorder, though it said so; report this");
+        const auto joined = static_cast<int>(in.call(in_library.join, {in.place(partial), places_frees ? 1u : 0u}));
+        if (joined != 0) refuse_join(joined);
+        is_enabled =
+            with_all_stopped(places, thread_places::loader, in.thread(), [&] { in.call(in_library.enable, {}); });
+        if (!is_enabled) in.call(in_library.leave, {});
+        return true;
+    });
+    if (!found || !is_enabled)
+        refuse("none of the program's threads came to a place where it can load the recorder within " +
+               std::to_string(patience.count()) + " s; try again");
+}
+
+void attachment::end() {
+    const entries in_library = find_entries();
+    if (in_library.leave == 0) return;
+    const thread_places places(process_);
+    bool is_disabled = false;
+    with_safe_thread(places, [&](remote_call& in) {
+        is_disabled =
+            with_all_stopped(places, thread_places::loader, in.thread(), [&] { in.call(in_library.disable, {}); });
+        return is_disabled;
+    });
+    if (!is_disabled)
+        refuse(
+            "none of the program's threads came to a place where its calls can be given back; it goes on through a "
+            "recorder that sleeps");
+}
+
+bool attachment::release() {
+    const entries in_library = find_entries();
+    if (in_library.leave == 0) return true;
+    const thread_places places(process_);
+    bool is_left = false;
+    with_safe_thread(places, [&](remote_call& in) {
+        return with_all_stopped(places, thread_places::loader | thread_places::recorder, in.thread(),
+                                [&] { is_left = (in.call(in_library.leave, {}) & 1) != 0; });
+    });
+    return is_left;
+}
+
+}  // namespace millpond::attach
