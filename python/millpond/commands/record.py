@@ -62,6 +62,8 @@ def _executable_of(process: int) -> str:
     """Returns the name of a process's executable; Failure (status 3) if there is no such process."""
     try:
         return Path(f"/proc/{process}/exe").readlink().name.removesuffix(" (deleted)")
+    except FileNotFoundError as error:
+        raise Failure(Status.INPUT, f"there is no process {process}, or it has ended") from error
     except OSError as error:
         raise Failure(
             Status.INPUT, f"the executable of process {process} cannot be read ({error.strerror}); run as its user"

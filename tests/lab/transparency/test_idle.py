@@ -45,7 +45,7 @@ def test_objects_from_before_a_stretch_are_unknown(sleeper: Callable[..., Sleepe
     done = subprocess.run([str(BIN / "millpond-characterise"), str(trace)], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)["trace"]
     assert (found["unmatched_frees"], found["clean"]) == (50, True)
-    assert found["partial"] == "the recording was ended by `millpond trace control`, before the program ended"
+    assert found["partial"] == "the recording was ended on request, before the program ended"
 
 
 def test_a_snapshot_ends_a_trace_and_begins_the_next(sleeper: Callable[..., Sleeper]) -> None:
