@@ -123,6 +123,9 @@ int main(int argc, char** argv) {
     add_extras(app, options);
     size(app.option("--sample", options.sample_bytes,
                     "choose one byte in N, and record only the allocations that hold one and their frees"));
+    app.option("--ring", options.ring_minutes, "with --sample: keep the last minutes only, and what was alive then")
+        .value_name("MINUTES")
+        .positive();
     app.option("--seed", options.sample_seed, "choose the same bytes in each recording (single-threaded programs)")
         .value_name("SEED")
         .positive();
@@ -148,6 +151,9 @@ int main(int argc, char** argv) {
             (options.samples_owners || options.places_frees || !options.scopes.empty() || !options.scopes_file.empty()))
             throw app.refusal(
                 "--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+        if (options.ring_minutes > 0 &&
+            (options.sample_bytes == 0 || options.is_idle || options.scans || options.ahead_bytes != 0))
+            throw app.refusal("--ring needs --sample, and does not go with --idle, --scan or --ahead");
         if (unfinished.empty() && (options.file.empty() || options.command.empty()))
             throw app.refusal("millpond-record -o FILE -- PROGRAM ARGS");
         options.mode = static_cast<unsigned>(std::stoul(mode, nullptr, 8));

@@ -30,6 +30,7 @@
 #include "lab/probes/wanted_scopes.hpp"
 #include "lab/program/program.hpp"
 #include "lab/record/control.hpp"
+#include "lab/record/ring_keeper.hpp"
 #include "lab/record/scan_server.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/stretches.hpp"
@@ -263,6 +264,8 @@ int prepare(const record_options& options, const std::string& partial) {
     shared.scans = options.scans ? 1 : 0;
     shared.sample_bytes = options.sample_bytes;
     shared.sample_seed = options.sample_seed;
+    constexpr double ns_per_minute = 60e9;
+    shared.ring_ns = static_cast<std::uint64_t>(options.ring_minutes * ns_per_minute);
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {
@@ -331,7 +334,10 @@ process_end run(const record_options& options) {
         if (options.is_idle)
             program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
+    std::optional<ring_keeper> ring;
+    if (options.ring_minutes > 0) ring.emplace(partial);
     process_end end = wait_for(child, options.seconds_max);
+    ring.reset();
     scans.reset();
     control.reset();
     end.modules = root.modules;
