@@ -51,6 +51,7 @@ void live_trend::add(const object& o, std::uint64_t end_tick) {
 void live_trend::add(series& to, double bytes, double probability, double begin, double end) {
     const double c = 6 * (end - begin) * (end + begin - 1);
     (c > 0 ? to.rises : to.falls).add(bytes * std::abs(c), probability);
+    to.squares += bytes * c * bytes * c / probability;
     const auto point = [](double u) { return static_cast<std::size_t>(std::ceil(std::max(u * points - 0.5, 0.0))); };
     to.changes[point(begin)] += bytes / probability;
     if (end < 1) to.changes[point(end)] -= bytes / probability;
@@ -82,8 +83,10 @@ double live_trend::own_error(const series& of) {
 }
 
 trend_estimate live_trend::estimate(const series& of) const {
-    constexpr double t_8 = 2.306;  // the 97.5 % quantile of Student's t with 8 degrees of freedom
-    const double slope = of.rises.value() - of.falls.value(), own = t_8 * own_error(of);
+    // The 97.5 % quantiles of Student's t with 8 degrees of freedom and of the normal distribution.
+    constexpr double t_8 = 2.306, normal = 1.96;
+    const double slope = of.rises.value() - of.falls.value();
+    const double own = std::hypot(t_8 * own_error(of), normal * std::sqrt(of.squares));
     double below = 0, above = 0;
     if (interval_ != 0) {
         const double unseen = 1.5 * static_cast<double>(interval_);  // bytes / p of an object, and c, at most

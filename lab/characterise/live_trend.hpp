@@ -9,10 +9,11 @@
 // a leak's sampled objects, which stay, make no error that a fit of points would overlook. Rises (c > 0) and falls have
 // an interval each; that of the difference is of both (MOVER: Zou and Donner 2008, Statistics in Medicine 27:1693).
 //
-// The program's own ups and downs are the second part, for whole traces the only one: the long-run variance of live
-// bytes around the line by overlapping batch means (Meketon and Schmeiser 1984, Proc. Winter Simulation Conference),
-// of 240 times, in batches of a tenth of the trace, as a t interval with 8 degrees of freedom. Ups and downs that last
-// longer than a tenth of the trace may be taken for growth. Both parts are added as squares.
+// The program's own ups and downs have two parts, for whole traces the only ones. Blocks that come independently make a
+// variance of Σ (bytes · c)² (Campbell's theorem), also where they stay, so that live bytes wander. What comes and goes
+// together makes the long-run variance of live bytes around the line, by overlapping batch means (Meketon and Schmeiser
+// 1984, Proc. Winter Simulation Conference): of 240 times, in batches of a tenth of the trace, as a t interval with 8
+// degrees of freedom. Ups and downs that last longer than that may be taken for growth. All are added as squares.
 //
 // consume() every batch of reader::for_each_batch, then finish(). An event costs O(1). Memory: 2 KB a subsystem, and
 // the live objects. Not thread-safe.
@@ -57,6 +58,7 @@ class live_trend {
     };
     struct series {
         weighted_sum rises, falls;
+        double squares = 0;                         // of bytes · c, of all objects
         std::array<double, points + 1> changes{};  // of the live bytes at the point
     };
 

@@ -50,7 +50,9 @@ class carried_slots {
         if (first == 0) return 0;
         reinterpret_cast<mpt_slot*>(slots_.front().data())->cut_slots = slots_.size();
         for (std::size_t i = 0; i < slots_.size(); ++i) {
-            const std::size_t bytes = mpt_slot_head_bytes + mpt_header_bytes + header_of(slots_[i])->stored_bytes;
+            // The last slot is whole: where the file ends inside a slot, that slot does not count.
+            const std::size_t used = std::size_t{mpt_slot_head_bytes} + mpt_header_bytes + header_of(slots_[i])->stored_bytes;
+            const std::size_t bytes = i + 1 == slots_.size() ? slot_bytes_ : used;
             if (!file.write((first + i) * slot_bytes_, slots_[i].data(), bytes)) return 0;
         }
         return first;
