@@ -97,7 +97,7 @@ void sample_estimates::consume(const trace::event* batch, std::size_t count) {
     }
 }
 
-// What is live at the cut may be the peak.
+// The blocks that are live at the cut may be the peak.
 void sample_estimates::pass_cut() {
     is_before_cut_ = false;
     whole_.reach_peak();

@@ -29,7 +29,7 @@ struct slot_block {
     bool sealed;
     bool alone, last;          // the only block, or the last one, in its slot
     std::uint32_t room_bytes;  // of an open block's payload, at most
-    // Of a slot with events only into which nothing is written any more: since when. 0: of any other slot.
+    // The time since when nothing is written into its slot, which has events only; 0: any other slot.
     std::uint64_t closed_tick = 0;
 };
 

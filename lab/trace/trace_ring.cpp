@@ -16,7 +16,7 @@
 namespace millpond::trace {
 namespace {
 
-// What is carried over of one stream.
+// The events of one stream that are carried over.
 struct carried_stream {
     std::vector<row_event> events;      // by time
     std::int32_t last = INT32_MIN;      // the sequence of its last block that is dropped
@@ -45,7 +45,7 @@ class carried_slots {
 
     // Writes the slots, and returns the number of the first one; 0 if that is impossible.
     std::uint64_t write(const slot_reader& file) {
-        if (slots_.empty()) open(0, 0);  // the head alone has the time of the cut
+        if (slots_.empty()) open(0, 0);  // only for its head, which has the time of the cut
         const std::uint64_t first = file.claim(slots_.size());
         if (first == 0) return 0;
         reinterpret_cast<mpt_slot*>(slots_.front().data())->cut_slots = slots_.size();
@@ -209,7 +209,7 @@ class ring_cutter {
         carried_ = kept.size();
     }
 
-    // Of the marks of phases, the last one counts.
+    // The last mark of a phase counts.
     void take_note(std::uint32_t i) {
         const event& e = events_[i].what;
         if (e.bytes != mpt_note_name && e.bytes != mpt_note_phase) return;

@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(programs, live_trends,
                                            growth_case{"leak_only", 15e6, 1e4, 0}),
                          [](const auto& one) { return one.param.name; });
 
-// What a line through all points of live bytes has as its slope: known for one block.
+// The slope of a line through live bytes at all times, known for one block.
 TEST(live_trend, slope_of_one_block_is_that_of_the_line) {
     small_program program;
     const std::uint32_t context = program.frame(program.frame(0, "main"), "cache::make");

@@ -145,7 +145,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
 
 def test_a_ring_has_the_last_events_and_all_that_was_alive(whole: list[int], tmp_path: Path) -> None:
     options = ["--sample", "1000", "--seed", "5", "--ring", "0.002"]
-    outcome, traces = sampled(Program("steady", STEADY), tmp_path, options)
+    _, traces = sampled(Program("steady", STEADY), tmp_path, options)
     trace, left = left_sizes(traces[0])
     assert left == whole
     [cut] = trace.process[RING]
