@@ -69,8 +69,7 @@ double live_trend::own_error(const series& of) {
         squares += x * x;
     }
     const double mean = sum / points, slope = moment / squares;
-    for (std::size_t i = 0; i < points; ++i)
-        rest[i] -= mean + slope * ((static_cast<double>(i) + 0.5) / points - 0.5);
+    for (std::size_t i = 0; i < points; ++i) rest[i] -= mean + slope * ((static_cast<double>(i) + 0.5) / points - 0.5);
     double batch = 0, variance = 0;
     for (std::size_t i = 0; i < points; ++i) {
         batch += rest[i];

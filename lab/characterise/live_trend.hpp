@@ -58,7 +58,7 @@ class live_trend {
     };
     struct series {
         weighted_sum rises, falls;
-        double squares = 0;                         // of bytes · c, of all objects
+        double squares = 0;                        // of bytes · c, of all objects
         std::array<double, points + 1> changes{};  // of the live bytes at the point
     };
 

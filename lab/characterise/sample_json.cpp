@@ -85,7 +85,8 @@ void add_estimates(json& all, const characterisation& from) {
              std::to_string(static_cast<std::uint64_t>(seldom * estimates->unseen_bytes())) + " bytes may be missing",
          "phases, patterns, pages, legality and dimensions need every event: record without --sample"});
     if (estimates->cut_tick() != 0)
-        all["notes"].push_back("the trace is a ring: counts are those since its cut, blocks from before it are live there");
+        all["notes"].push_back(
+            "the trace is a ring: counts are those since its cut, blocks from before it are live there");
 }
 
 }  // namespace millpond::characterise

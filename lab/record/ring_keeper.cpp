@@ -27,8 +27,7 @@ std::uint64_t boot_ns() noexcept {
 std::uint64_t tick_before(std::uint64_t ns, const mpt_slot_process& facts) noexcept {
     const std::uint64_t ticks = preload::machine::ticks(), now_ns = boot_ns();
     if (ticks <= facts.start_ticks || now_ns <= facts.start_ns + ns) return 0;
-    const double rate =
-        static_cast<double>(ticks - facts.start_ticks) / static_cast<double>(now_ns - facts.start_ns);
+    const double rate = static_cast<double>(ticks - facts.start_ticks) / static_cast<double>(now_ns - facts.start_ns);
     return ticks - static_cast<std::uint64_t>(static_cast<double>(ns) * rate);
 }
 

@@ -35,9 +35,7 @@ class frame_paths {
         bool operator==(const node&) const = default;
     };
     struct node_hash {
-        std::size_t operator()(const node& n) const {
-            return (n.frame << 32 ^ n.caller) * 0x9E3779B97F4A7C15u >> 16;
-        }
+        std::size_t operator()(const node& n) const { return (n.frame << 32 ^ n.caller) * 0x9E3779B97F4A7C15u >> 16; }
     };
     std::vector<node> nodes_{{0, 0}};
     std::unordered_map<node, std::uint32_t, node_hash> numbers_;

@@ -111,8 +111,8 @@ std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
         }
         if (here.empty()) continue;
         const bool is_closed = slot.closed_tick != 0 && std::all_of(here.begin(), here.end(), [](const slot_block& b) {
-            return b.sealed && b.header.kind == mpt_events;
-        });
+                                   return b.sealed && b.header.kind == mpt_events;
+                               });
         if (is_closed && !is_carried && slot.closed_tick < carried.cut_tick) continue;  // dropped by the last cut
         if (is_closed)
             for (slot_block& block : here) block.closed_tick = slot.closed_tick;

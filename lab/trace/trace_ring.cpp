@@ -18,9 +18,9 @@ namespace {
 
 // The events of one stream that are carried over.
 struct carried_stream {
-    std::vector<row_event> events;      // by time
-    std::int32_t last = INT32_MIN;      // the sequence of its last block that is dropped
-    std::uint64_t cpu_ns = 0;           // of that block
+    std::vector<row_event> events;  // by time
+    std::int32_t last = INT32_MIN;  // the sequence of its last block that is dropped
+    std::uint64_t cpu_ns = 0;       // of that block
 };
 
 // Writes streams into adjacent slots that belong to the process from the cut on.
@@ -51,7 +51,8 @@ class carried_slots {
         reinterpret_cast<mpt_slot*>(slots_.front().data())->cut_slots = slots_.size();
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             // The last slot is whole: where the file ends inside a slot, that slot does not count.
-            const std::size_t used = std::size_t{mpt_slot_head_bytes} + mpt_header_bytes + header_of(slots_[i])->stored_bytes;
+            const std::size_t used =
+                std::size_t{mpt_slot_head_bytes} + mpt_header_bytes + header_of(slots_[i])->stored_bytes;
             const std::size_t bytes = i + 1 == slots_.size() ? slot_bytes_ : used;
             if (!file.write((first + i) * slot_bytes_, slots_[i].data(), bytes)) return 0;
         }
@@ -109,8 +110,8 @@ class carried_slots {
             close();
             open(thread, e.time_ticks);
         }
-        std::uint8_t* to = mpt_put_stepped_allocate(&writer_, mpt_allocate, flags, e.address, e.bytes,
-                                                    e.alignment_log2, e.time_ticks, 0);
+        std::uint8_t* to = mpt_put_stepped_allocate(&writer_, mpt_allocate, flags, e.address, e.bytes, e.alignment_log2,
+                                                    e.time_ticks, 0);
         to = put_steps(to, frames, mpt_entered_with_event_max);
         if (e.alignment_log2 != 0) *to++ = e.alignment_log2;
         mpt_commit(&writer_, to);
@@ -142,9 +143,8 @@ class ring_cutter {
         for (const slot_block& block : blocks)
             if (is_dropped(block)) drop(block, former);
         if (!has_older_) return {};
-        std::stable_sort(events_.begin(), events_.end(), [](const row_event& a, const row_event& b) {
-            return a.what.time_ticks < b.what.time_ticks;
-        });
+        std::stable_sort(events_.begin(), events_.end(),
+                         [](const row_event& a, const row_event& b) { return a.what.time_ticks < b.what.time_ticks; });
         if (!events_.empty())
             for (const slot_block& block : blocks)
                 if (!is_dropped(block)) find_contested(block);
@@ -157,7 +157,8 @@ class ring_cutter {
         mpt_block_header header = block.header;
         header.stored_bytes = std::min(header.stored_bytes, block.room_bytes);
         const bool known = header.version == mpt_version && header.codec == mpt_raw && header.layout == mpt_rows;
-        if (!known || !file_.read(block.offset + sizeof header, payload_.resize(header.stored_bytes), header.stored_bytes))
+        if (!known ||
+            !file_.read(block.offset + sizeof header, payload_.resize(header.stored_bytes), header.stored_bytes))
             return;
         if (block.sealed && mpt_checksum(block.header, payload_.bytes().data()) != header.checksum) return;
         decode_rows(header, payload_.bytes(), paths_, visit);

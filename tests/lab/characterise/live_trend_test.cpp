@@ -53,9 +53,8 @@ class simulated_program {
             all.push_back(allocation(b.begin, 1, address += 8192, b.bytes, context));
             if (b.end < end) all.push_back(deallocation(b.end, 1, address));
         }
-        std::stable_sort(all.begin(), all.end(), [](const event& a, const event& b) {
-            return a.time_ticks < b.time_ticks;
-        });
+        std::stable_sort(all.begin(), all.end(),
+                         [](const event& a, const event& b) { return a.time_ticks < b.time_ticks; });
         return all;
     }
 

@@ -77,9 +77,9 @@ class random_heap {
 using block_facts = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t, bool, int>;
 
 struct heap_facts {
-    std::set<block_facts> live;       // at the cut
-    std::vector<block_facts> since;   // every event from the cut on
-    std::uint64_t phase = 0;          // in force at the cut: its name
+    std::set<block_facts> live;      // at the cut
+    std::vector<block_facts> since;  // every event from the cut on
+    std::uint64_t phase = 0;         // in force at the cut: its name
 
     bool operator==(const heap_facts&) const = default;
 };
@@ -295,8 +295,8 @@ TEST_F(ring, damaged_files_are_never_followed) {
     for (int round = 0; round < 200; ++round) {
         std::string file = whole;
         for (int i = 0; i < 8; ++i)
-            file[(random() % (file.size() / bytes)) * bytes + random() % (sizeof(mpt_slot) + sizeof(mpt_block_header))] =
-                static_cast<char>(random());
+            file[(random() % (file.size() / bytes)) * bytes +
+                 random() % (sizeof(mpt_slot) + sizeof(mpt_block_header))] = static_cast<char>(random());
         write_file(partial, file);
         try {
             cut(partial, heap.events()[1500].time_ticks);
