@@ -9,14 +9,14 @@ from collections.abc import Mapping
 
 STDOUT = "-"
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 def bytes_of(text: str) -> int:
-    """Parses `4096`, `64MB` or `1.5 GB`: decimal units, at least one byte. ValueError, with a message for the user,
-    for others.
+    """Parses `4096`, `64MB`, `1.5 GB` or `512KiB`: at least one byte. ValueError, with a message for the user, for
+    others.
     """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)b?", text.strip().lower())
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?(?=b?$)|[kmgt]i(?=b$))b?", text.strip().lower())
     size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
     if size < 1:
         raise ValueError(f"{text!r} is not a size; give bytes, or write 64MB or 2GB")
