@@ -34,7 +34,7 @@ class random_heap {
             time_ += 100'000 + random_() % 1000;  // no hand-offs in the wrong order
             const std::uint32_t thread = random_() % 50 == 0 ? threads : 1 + static_cast<std::uint32_t>(random_() % 3);
             if (random_() % 100 == 0) add_phase(thread);
-            if (live_.empty() || random_() % 2 == 0 || live_.size() < 20)
+            if (live_.size() < 20 || (live_.size() < 50 && random_() % 2 == 0))
                 allocate(thread);
             else
                 free(thread);
