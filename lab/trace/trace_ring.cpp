@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "lab/trace/block_file.hpp"
@@ -183,30 +183,44 @@ class ring_cutter {
         if (block.header.kind != mpt_events || block.header.first > last) return;
         decode(block, [&](const row_event& row) {
             const event& e = row.what;
-            if (e.op != operation::note && e.time_ticks <= last) contested_.insert(e.address);
+            if (e.op != operation::note && e.time_ticks <= last) contested_[e.address].push_back(e.time_ticks);
         });
     }
 
+    // Returns whether a kept block has an event there between two dropped ones.
+    bool is_contested(std::uint64_t address, std::uint64_t first, std::uint64_t last) const {
+        constexpr std::uint64_t window = live_objects<std::uint32_t>::default_window_ticks;
+        const auto found = contested_.find(address);
+        return found != contested_.end() && std::any_of(found->second.begin(), found->second.end(), [&](auto tick) {
+                   return tick + window >= first && tick <= last + window;
+               });
+    }
+
     void carry() {
-        const auto nothing = [](std::uint32_t, std::uint64_t, moment, ending) {};
         live_objects<std::uint32_t> live;
         std::vector<std::uint32_t> kept;
-        for (std::uint32_t i = 0; i < events_.size(); ++i) {
+        std::uint32_t i = 0;
+        const auto ended = [&](std::uint32_t begun, std::uint64_t address, moment at, ending how) {
+            if (!is_contested(address, events_[begun].what.time_ticks, at.time_ticks)) return;
+            kept.push_back(begun);
+            if (how == ending::freed && i < events_.size() && events_[i].what.address == address) kept.push_back(i);
+        };
+        for (; i < events_.size(); ++i) {
             const event& e = events_[i].what;
+            const moment now{e.time_ticks, e.thread};
             if (e.op == operation::note)
                 take_note(i);
-            else if (contested_.contains(e.address))
-                kept.push_back(i);
             else if ((static_cast<unsigned>(e.op) & 1) != 0)
-                live.begin(e.address, i, {e.time_ticks, e.thread}, nothing);
-            else
-                (void)live.end(e.address, {e.time_ticks, e.thread}, nothing);
+                live.begin(e.address, i, now, ended);
+            else if (!live.end(e.address, now, ended) && contested_.contains(e.address))
+                kept.push_back(i);
         }
-        live.settle(nothing);
-        live.for_each([&](std::uint64_t, std::uint32_t i) { kept.push_back(i); });
+        live.settle(ended);
+        live.for_each([&](std::uint64_t, std::uint32_t begun) { kept.push_back(begun); });
         kept.insert(kept.end(), phase_.begin(), phase_.end());
         std::sort(kept.begin(), kept.end());
-        for (const std::uint32_t i : kept) streams_[events_[i].what.thread].events.push_back(events_[i]);
+        kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+        for (const std::uint32_t one : kept) streams_[events_[one].what.thread].events.push_back(events_[one]);
         carried_ = kept.size();
     }
 
@@ -241,7 +255,7 @@ class ring_cutter {
     std::vector<std::uint64_t> slots_;  // that are dropped
     std::vector<row_event> events_;     // of these
     std::map<std::uint32_t, carried_stream> streams_;
-    std::unordered_set<std::uint64_t> contested_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> contested_;  // times of kept events, by address
     std::map<std::uint32_t, std::vector<std::uint32_t>> coming_;  // by stream: marks whose phases have not begun
     std::vector<std::uint32_t> phase_;                            // the notes of the last mark
     std::uint64_t carried_ = 0;
