@@ -11,6 +11,7 @@ namespace millpond::characterise {
 namespace {
 
 constexpr std::size_t frames_max = 12;
+constexpr double trend_seconds_min = 10;
 
 }  // namespace
 
@@ -62,12 +63,34 @@ void characterisation::count_phases(const phase_boundaries& found) {
     phases_->finish();
 }
 
+// The time of a trace with references is a position in a stream, and a line through a few seconds tells nothing.
+void characterisation::begin_trend(const further_passes& further) {
+    const trace::process_record& process = reader_.process();
+    const std::uint64_t first = process.cut_tick != 0 ? process.cut_tick : process.start_ticks;
+    const double seconds_in_all =
+        process.end_ticks > first ? static_cast<double>(process.end_ticks - first) / ticks_per_ns_ * 1e-9 : 0;
+    const bool has_references = std::any_of(reader_.blocks().begin(), reader_.blocks().end(), [](const auto& block) {
+        return block.header.kind == mpt_references || block.header.kind == mpt_counts;
+    });
+    if (has_references)
+        why_no_trend_ = "the times of a trace with references are positions, not seconds";
+    else if (process.end_ns <= process.start_ns || process.start_ns == 0)
+        why_no_trend_ = "the trace has no clock at its end, as after a kill of the recorder";
+    else if (seconds_in_all < trend_seconds_min)
+        why_no_trend_ = "the trace is shorter than 10 s";
+    else if (!estimates_ && !further.patterns)
+        why_no_trend_ = "patterns were not asked for";
+    else
+        trend_.emplace(subsystems_, first, process.end_ticks, process.sample_bytes);
+}
+
 // Phases and patterns need every event, so a sampled trace has none.
 void characterisation::run(const std::optional<window_request>& window, further_passes further) {
     if (const std::uint64_t interval = reader_.process().sample_bytes; interval != 0) {
-        estimates_.emplace(subsystems_, reader_.contexts().size(), interval, ticks_per_ns_);
+        estimates_.emplace(subsystems_, reader_.contexts().size(), interval, ticks_per_ns_, reader_.process().cut_tick);
         further = {};
     }
+    begin_trend(further);
     if (window) find_window(*window);
     if (further.patterns) {
         std::uint64_t events = 0;
@@ -81,6 +104,7 @@ void characterisation::run(const std::optional<window_request>& window, further_
         counts_.consume(batch, count);
         if (estimates_) estimates_->consume(batch, count);
         if (patterns_) patterns_->consume(batch, count);
+        if (trend_) trend_->consume(batch, count);
         observations_.consume(batch, count);
         if (!window_) return;
         const auto consume = [this](const trace::event* part, std::size_t of) { windowed_->consume(part, of); };
@@ -93,6 +117,7 @@ void characterisation::run(const std::optional<window_request>& window, further_
         counts_.take_estimates(*estimates_);
     }
     if (patterns_) patterns_->finish();
+    if (trend_) trend_->finish();
     if (windowed_) windowed_->finish();
     if (counts_.totals().words_noted > 0) owners_.emplace(reader_, subsystems_);
     observations_.finish(std::max(reader_.process().events_lost, counts_.totals().lost_by_notes));
@@ -107,7 +132,7 @@ void characterisation::run(const std::optional<window_request>& window, further_
 
     const std::vector<subsystem_counts>& counts = counts_.subsystems();
     for (std::uint32_t s = 0; s < counts.size(); ++s) {
-        if (counts[s].objects > 0) order_.push_back(s);
+        if (counts[s].objects > 0 || counts[s].live_objects > 0) order_.push_back(s);
     }
     std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
         if (counts[a].bytes != counts[b].bytes) return counts[a].bytes > counts[b].bytes;
@@ -122,7 +147,7 @@ void characterisation::run(const std::optional<window_request>& window, further_
     const std::vector<context_counts>& contexts = counts_.contexts();
     contexts_.resize(counts.size());
     for (std::uint32_t c = 0; c < contexts.size(); ++c) {
-        if (contexts[c].objects > 0) contexts_[contexts[c].subsystem].push_back(c);
+        if (contexts[c].objects > 0 || contexts[c].live_bytes > 0) contexts_[contexts[c].subsystem].push_back(c);
     }
     for (std::vector<std::uint32_t>& of_one : contexts_) {
         std::sort(of_one.begin(), of_one.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -181,6 +206,7 @@ double characterisation::seconds(std::uint64_t tick) const {
     const trace::process_record& process = reader_.process();
     std::uint64_t origin = counts_.totals().first_tick;
     if (process.first_tick != 0) origin = std::min(origin, process.first_tick);
+    if (process.cut_tick != 0) origin = process.cut_tick;
     const double ticks = tick > origin ? static_cast<double>(tick - origin) : 0.0;
     return ticks / ticks_per_ns_ * 1e-9;
 }

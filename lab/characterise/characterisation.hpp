@@ -15,6 +15,7 @@
 #include "lab/characterise/block_patterns.hpp"
 #include "lab/characterise/event_counts.hpp"
 #include "lab/characterise/event_window.hpp"
+#include "lab/characterise/live_trend.hpp"
 #include "lab/characterise/observed_scopes.hpp"
 #include "lab/characterise/owner_keys.hpp"
 #include "lab/characterise/phase_counts.hpp"
@@ -74,6 +75,9 @@ class characterisation {
     const event_counts& counts() const { return counts_; }
     // Null: they were not asked for.
     const block_patterns* patterns() const { return patterns_ ? &*patterns_ : nullptr; }
+    // Null: the trace cannot tell, or it was not asked for; why_no_trend() says which.
+    const live_trend* trend() const { return trend_ ? &*trend_ : nullptr; }
+    const std::string& why_no_trend() const { return why_no_trend_; }
     // The counts for the dimensions: those of the window if there is one, else all.
     const event_counts& measured() const { return windowed_ ? *windowed_ : counts_; }
     // Null: the dimensions are those of the whole trace.
@@ -105,6 +109,7 @@ class characterisation {
   private:
     void run(const std::optional<window_request>& window, further_passes further);
     void find_window(const window_request& wanted);
+    void begin_trend(const further_passes& further);
     void count_phases(const phase_boundaries& found);
     void find_later_touches();
 
@@ -119,6 +124,8 @@ class characterisation {
     std::optional<sample_estimates> estimates_;
     std::optional<phase_counts> phases_;
     std::optional<block_patterns> patterns_;
+    std::optional<live_trend> trend_;
+    std::string why_no_trend_;
     std::optional<event_window> window_;
     std::optional<event_counts> windowed_;
     observed_scopes observations_;

@@ -12,6 +12,7 @@
 #include "lab/characterise/reference_json.hpp"
 #include "lab/characterise/sample_json.hpp"
 #include "lab/characterise/subsystem_json.hpp"
+#include "lab/characterise/trend_json.hpp"
 #include "lab/trace/wholeness.hpp"
 
 namespace millpond::characterise {
@@ -112,6 +113,7 @@ json to_json(const characterisation& from) {
     all["heat_map"] = from.counts().addresses().to_json([&](std::uint64_t tick) { return from.seconds(tick); },
                                                         [&](std::uint32_t s) { return position[s]; });
     all["pins"] = pins_json(from);
+    all["trend"] = trend_json(from);
     all["phases"] = phases_json(from);
     all["references"] = references_json(from);
     all["notes"] = json::array(

@@ -385,6 +385,8 @@ void event_counts::take_estimates(const sample_estimates& estimates) {
     for (std::size_t i = 0; i < counts_.size(); ++i) {
         subsystem_counts& s = counts_[i];
         const estimated_subsystem& from = estimates.subsystems()[i];
+        s.first_tick = std::max(s.first_tick, estimates.cut_tick());
+        s.last_tick = std::max(s.last_tick, s.first_tick);
         s.reallocations = from.reallocations.rounded();
         s.objects = from.allocations.rounded() + s.reallocations;
         s.frees = from.frees.rounded();

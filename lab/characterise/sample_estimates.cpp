@@ -51,35 +51,58 @@ void estimated_objects::begin(double size, double probability, bool by_realloc) 
     ++sampled;
     (by_realloc ? reallocations : allocations).add(1, probability);
     bytes.add(size, probability);
+    live(size, probability);
+    reach_peak();
+}
+
+void estimated_objects::live(double size, double probability) {
     live_objects.add(1, probability);
     live_bytes.add(size, probability);
+}
+
+void estimated_objects::reach_peak() {
     if (live_objects.value() > peak_objects.value()) peak_objects = live_objects;
     if (live_bytes.value() > peak_bytes.value()) peak_bytes = live_bytes;
 }
 
-void estimated_objects::end(double size, double probability, bool by_realloc) {
+void estimated_objects::end(double size, double probability, bool by_realloc, bool has_begun) {
     (by_realloc ? realloc_frees : frees).add(1, probability);
-    events.add(2, probability);
+    events.add(has_begun ? 2 : 1, probability);
+    gone(size, probability);
+}
+
+void estimated_objects::gone(double size, double probability) {
     live_objects.remove(1, probability);
     live_bytes.remove(size, probability);
 }
 
 sample_estimates::sample_estimates(const symbols::subsystem_map& subsystems, std::size_t contexts,
-                                   std::uint64_t interval, double ticks_per_ns)
+                                   std::uint64_t interval, double ticks_per_ns, std::uint64_t cut_tick)
     : map_(subsystems),
       interval_(interval),
       ns_per_tick_(1 / ticks_per_ns),
+      cut_tick_(cut_tick),
+      is_before_cut_(cut_tick != 0),
       subsystems_(subsystems.subsystems().size()),
       contexts_(std::max<std::size_t>(contexts, 1)) {}
 
 void sample_estimates::consume(const trace::event* batch, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const trace::event& e = batch[i];
+        if (is_before_cut_ && e.time_ticks >= cut_tick_) pass_cut();
         if (e.op == trace::operation::allocate || e.op == trace::operation::realloc_allocate)
             begin(e);
         else if (e.op != trace::operation::note)
             end(e);
     }
+}
+
+// The blocks that are live at the cut may be the peak.
+void sample_estimates::pass_cut() {
+    is_before_cut_ = false;
+    whole_.reach_peak();
+    for (estimated_subsystem& s : subsystems_) s.reach_peak();
+    ++peaks_;
 }
 
 double sample_estimates::unseen_objects() const { return 1 / sampling_probability(smallest_, interval_); }
@@ -92,12 +115,19 @@ void sample_estimates::begin(const trace::event& e) {
     estimated_context& context = contexts_[e.context];
     estimated_subsystem& s = subsystems_[map_.subsystem_of(e.context)];
     const double peak = whole_.peak_bytes.value();
-    whole_.begin(size, p, by_realloc);
-    s.begin(size, p, by_realloc);
-    s.sizes[size_class_of(e.bytes)] += 1 / p;
     see_peak(context);
-    context.objects.add(1, p);
-    context.bytes.add(size, p);
+    if (is_before_cut_) {
+        ++whole_.sampled;
+        ++s.sampled;
+        whole_.live(size, p);
+        s.live(size, p);
+    } else {
+        whole_.begin(size, p, by_realloc);
+        s.begin(size, p, by_realloc);
+        s.sizes[size_class_of(e.bytes)] += 1 / p;
+        context.objects.add(1, p);
+        context.bytes.add(size, p);
+    }
     context.live_objects.add(1, p);
     context.live_bytes.add(size, p);
     peaks_ += whole_.peak_bytes.value() > peak;
@@ -117,21 +147,30 @@ void sample_estimates::ended(const object& o, trace::moment at, trace::ending ho
     const auto size = static_cast<double>(o.bytes);
     const double p = sampling_probability(o.bytes, interval_);
     estimated_subsystem& s = subsystems_[map_.subsystem_of(o.context)];
-    whole_.end(size, p, by_realloc);
-    s.end(size, p, by_realloc);
+    const bool has_begun = o.tick >= cut_tick_;
+    if (is_before_cut_) {
+        whole_.gone(size, p);
+        s.gone(size, p);
+    } else {
+        whole_.end(size, p, by_realloc, has_begun);
+        s.end(size, p, by_realloc, has_begun);
+    }
     estimated_context& context = contexts_[o.context];
     see_peak(context);
     context.live_objects.remove(1, p);
     context.live_bytes.remove(size, p);
+    if (is_before_cut_) return;
     if (how == trace::ending::freed && at.thread != o.thread) s.freed_by_others.add(1, p);
     const double ticks = at.time_ticks > o.tick ? static_cast<double>(at.time_ticks - o.tick) : 0;
     s.lifetimes.add(static_cast<std::uint64_t>(ticks * ns_per_tick_), 1 / p);
 }
 
 void sample_estimates::finish() {
+    if (is_before_cut_) pass_cut();
     live_.settle(
         [this](const object& o, std::uint64_t, trace::moment at, trace::ending how) { ended(o, at, how, false); });
     live_.for_each([this](std::uint64_t, const object& o) {
+        if (o.tick < cut_tick_) return;
         const double p = sampling_probability(o.bytes, interval_);
         whole_.events.add(1, p);
         subsystems_[map_.subsystem_of(o.context)].events.add(1, p);

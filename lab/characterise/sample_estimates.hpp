@@ -8,7 +8,8 @@
 // bytes at any event: its interval is that of the live bytes at that moment, and it tends to be too high, because it is
 // chosen as the highest. A quantile of lifetimes is that of the weighted objects that ended; its interval holds the
 // times that a test of the share of shorter lives (Clopper and Pearson, with the effective number of objects) does not
-// reject. consume() every batch, then finish(). Memory: 16 bytes for each sampled object that ended, and what contexts
+// reject. Of a ring, blocks from before its cut are live there and may end, but were not allocated in it; counts are
+// those of the events since. consume() every batch, then finish(). Memory: 16 bytes for each sampled object that ended, and what contexts
 // take. Not thread-safe.
 #pragma once
 
@@ -62,7 +63,11 @@ struct estimated_objects {
     std::uint64_t sampled = 0;
 
     void begin(double bytes, double probability, bool by_realloc);
-    void end(double bytes, double probability, bool by_realloc);
+    void live(double bytes, double probability);
+    // `has_begun`: since the cut of a ring, so that both events count.
+    void end(double bytes, double probability, bool by_realloc, bool has_begun);
+    void gone(double bytes, double probability);
+    void reach_peak();
 };
 
 struct estimated_subsystem : estimated_objects {
@@ -79,14 +84,15 @@ struct estimated_context {
 
 class sample_estimates {
   public:
-    // `interval`: bytes for each one chosen.
+    // `interval`: bytes for each one chosen. `cut_tick`: of a ring, else 0.
     sample_estimates(const symbols::subsystem_map& subsystems, std::size_t contexts, std::uint64_t interval,
-                     double ticks_per_ns);
+                     double ticks_per_ns, std::uint64_t cut_tick = 0);
 
     void consume(const trace::event* batch, std::size_t count);
     void finish();
 
     std::uint64_t interval_bytes() const { return interval_; }
+    std::uint64_t cut_tick() const { return cut_tick_; }
     const estimated_objects& whole() const { return whole_; }
     const std::vector<estimated_subsystem>& subsystems() const { return subsystems_; }
     const std::vector<estimated_context>& contexts() const { return contexts_; }
@@ -108,11 +114,14 @@ class sample_estimates {
     }
     void begin(const trace::event& e);
     void end(const trace::event& e);
+    void pass_cut();
     void ended(const object& o, trace::moment at, trace::ending how, bool by_realloc);
 
     const symbols::subsystem_map& map_;
     std::uint64_t interval_;
     double ns_per_tick_;
+    std::uint64_t cut_tick_;
+    bool is_before_cut_;
     std::uint64_t smallest_ = 0, peaks_ = 0;
     estimated_objects whole_;
     std::vector<estimated_subsystem> subsystems_;

@@ -84,6 +84,9 @@ void add_estimates(json& all, const characterisation& from) {
          "a subsystem that allocates less than " +
              std::to_string(static_cast<std::uint64_t>(seldom * estimates->unseen_bytes())) + " bytes may be missing",
          "phases, patterns, pages, legality and dimensions need every event: record without --sample"});
+    if (estimates->cut_tick() != 0)
+        all["notes"].push_back(
+            "the trace is a ring: counts are those since its cut, blocks from before it are live there");
 }
 
 void add_estimates(json& tree, const characterisation& from, const std::vector<std::uint32_t>& nodes) {

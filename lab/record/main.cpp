@@ -79,6 +79,9 @@ void refuse_unfit(const program::command_line& app, const millpond::record::reco
     if (options.is_idle && has_scopes) throw app.refusal("--idle does not go with --scope or --scopes");
     if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || has_scopes))
         throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
+    if (options.ring_minutes > 0 &&
+        (options.sample_bytes == 0 || options.is_idle || options.scans || options.ahead_bytes != 0))
+        throw app.refusal("--ring needs --sample, and does not go with --idle, --scan or --ahead");
     if (options.attached_pid == 0) return;
     if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
         options.sample_bytes != 0 || has_scopes || !options.command.empty())
@@ -151,6 +154,9 @@ int main(int argc, char** argv) {
     add_extras(app, options);
     size(app.option("--sample", options.sample_bytes,
                     "choose one byte in N, and record only the allocations that hold one and their frees"));
+    app.option("--ring", options.ring_minutes, "with --sample: keep the last minutes only, and what was alive then")
+        .value_name("MINUTES")
+        .positive();
     app.option("--seed", options.sample_seed, "choose the same bytes in each recording (single-threaded programs)")
         .value_name("SEED")
         .positive();

@@ -326,6 +326,11 @@ void output::count_sealed(std::size_t bytes) noexcept {
     if (file_->bytes_max != 0 && total > file_->bytes_max) __atomic_store_n(&file_->limit_reached, 1, __ATOMIC_RELAXED);
 }
 
+// For a ring, which may drop the slot when its last event is old enough.
+void output::close_slot(const slot& s) noexcept {
+    if (file_->ring_ns != 0) __atomic_store_n(&head_of(s)->closed_tick, ticks(), __ATOMIC_RELEASE);
+}
+
 bool output::write_out(const slot& s, std::size_t bytes) noexcept {
     if (!is_live()) return false;
     count_sealed(bytes);
@@ -342,11 +347,18 @@ bool output::write_out(const slot& s, std::size_t bytes) noexcept {
         if (n <= 0 && n != -EINTR) return false;
         if (n > 0) done += static_cast<std::size_t>(n);
     }
+    if (file_->ring_ns != 0) {  // of the copy: the slot itself is used again
+        const std::uint64_t now = ticks();
+        (void)system_call(SYS_pwrite64, f.descriptor(), &now, sizeof now,
+                          static_cast<off_t>(offset + offsetof(mpt_slot, closed_tick)));
+    }
     return true;
 }
 
 void output::leave(const slot& s) noexcept {
-    if (is_live() && !is_mapped_ahead()) unmap(s.begin, mpt_slot_bytes);
+    if (!is_live() || is_mapped_ahead()) return;
+    close_slot(s);
+    unmap(s.begin, mpt_slot_bytes);
 }
 
 void output::give_slot(const slot& s) noexcept {
@@ -379,7 +391,10 @@ bool output::append(const void* block, std::size_t bytes) noexcept {
             stop(last_error_);
             return false;
         }
-        if (notes_.begin != first_.begin && !is_mapped_ahead()) unmap(notes_.begin, mpt_slot_bytes);
+        if (notes_.begin != first_.begin && !is_mapped_ahead()) {
+            close_slot(notes_);
+            unmap(notes_.begin, mpt_slot_bytes);
+        }
         notes_ = next;
         notes_end_ = mpt_slot_head_bytes;
         own(notes_, notes_end_);

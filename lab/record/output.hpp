@@ -136,6 +136,7 @@ class output {
     bool populate(const slot& s, std::uint32_t bytes, std::uint64_t number = 0) noexcept;
     void own(const slot& s, std::uint32_t first_block) noexcept;
     void count_sealed(std::size_t bytes) noexcept;
+    void close_slot(const slot& s) noexcept;
 
     enum phases : std::uint8_t { starting, settled, retired };
 

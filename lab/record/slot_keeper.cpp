@@ -108,6 +108,8 @@ int prepare(const record_options& options, const std::string& partial) {
     shared.scans = options.scans ? 1 : 0;
     shared.sample_bytes = options.sample_bytes;
     shared.sample_seed = options.sample_seed;
+    constexpr double ns_per_minute = 60e9;
+    shared.ring_ns = static_cast<std::uint64_t>(options.ring_minutes * ns_per_minute);
     bool written = shared.slots_max > 0;
     errno = EFBIG;
     if (written && !lengthen(file, shared.slots_ready) && errno == EOPNOTSUPP) {

@@ -20,6 +20,7 @@
 #include "lab/program/program.hpp"
 #include "lab/record/control.hpp"
 #include "lab/record/own_library.hpp"
+#include "lab/record/ring_keeper.hpp"
 #include "lab/record/scan_server.hpp"
 #include "lab/record/scope_list.hpp"
 #include "lab/record/slot_keeper.hpp"
@@ -110,7 +111,10 @@ process_end run(const record_options& options) {
         if (options.is_idle)
             program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
+    std::optional<ring_keeper> ring;
+    if (options.ring_minutes > 0) ring.emplace(partial);
     process_end end = wait_for(child, options.seconds_max);
+    ring.reset();
     scans.reset();
     control.reset();
     end.modules = root.modules;

@@ -18,6 +18,7 @@ struct record_options {
     std::uint64_t ahead_bytes = 0;
     std::uint64_t sample_bytes = 0;  // choose one byte in so many, and follow its block only; 0: record every event
     std::uint64_t sample_seed = 0;   // of the choice; 0: another one in each process
+    double ring_minutes = 0;         // of a sampled recording: keep the last minutes only; 0: keep everything
     unsigned mode = 0600;            // permissions of the traces
     bool check_contexts = false;
     double seconds_max = 0;                       // after which the program is asked to stop; 0: never

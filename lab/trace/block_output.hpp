@@ -39,7 +39,7 @@ class block_output {
     using room_maker = std::function<bool(std::uint64_t written_bytes)>;
     void set_room_maker(room_maker make_room) { make_room_ = std::move(make_room); }
     // Makes all following blocks those of a sampled trace, which older readers refuse.
-    void mark_sampled() { version_ = mpt_version_sampled; }
+    void mark_sampled(bool is_ring) { version_ = is_ring ? mpt_version_ring : mpt_version_sampled; }
     // After a failure the file stays, because it may hold the only copy of its blocks.
     void keep() { keep_ = true; }
     // Returns the suffix of the file's name, after PATH, until commit().

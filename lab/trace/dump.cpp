@@ -45,6 +45,7 @@ void dump_process(const process_record& p, std::FILE* to) {
     if (!p.malloc_provider.empty()) fmt::print(to, "malloc {}\n", quoted(p.malloc_provider));
     fmt::print(to, "clock ticks={} ns={} first_tick={}\n", p.start_ticks, p.start_ns, p.first_tick);
     if (p.sample_bytes != 0) fmt::print(to, "sample bytes={}\n", p.sample_bytes);
+    if (p.cut_tick != 0) fmt::print(to, "ring cut={}\n", p.cut_tick);
     if (!p.ended) {
         fmt::print(to, "end none\n");
         return;

@@ -67,6 +67,11 @@ class field_cursor {
 
     std::int64_t signed_number() { return from_zigzag(number()); }
 
+    std::uint8_t byte() {
+        if (done()) throw trace_error("a byte lies past the end of its payload");
+        return *at_++;
+    }
+
     std::uint32_t small_number() {
         const std::uint64_t value = number();
         if (value > std::numeric_limits<std::uint32_t>::max()) throw trace_error("a number is too large for its field");

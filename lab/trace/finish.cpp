@@ -29,7 +29,7 @@ class trace_finisher {
         const std::string name_end(process.facts.unfinished,
                                    ::strnlen(process.facts.unfinished, sizeof process.facts.unfinished));
         if (name_end.empty() || !go_on_with(out, name_end)) output_.emplace(out, compression_level, identity.mode);
-        if (from.header().sample_bytes != 0) output_->mark_sampled();
+        if (from.header().sample_bytes != 0) output_->mark_sampled(from.cut_tick(process) != 0);
         if (!goes_on) output_->set_room_maker([this](std::uint64_t written_bytes) { return make_room(written_bytes); });
     }
 
@@ -204,6 +204,7 @@ void trace_finisher::take_process(const mpt_block_header& header) {
     field_writer known;
     known.entry(mpt_key_image, identity_.image);
     if (identity_.recording != 0) known.entry(mpt_key_recording, identity_.recording);
+    if (const std::uint64_t cut = from_.cut_tick(process_); cut != 0) known.entry(mpt_key_cut, cut);
     std::vector<std::uint8_t> payload(payload_.bytes().begin(), payload_.bytes().end());
     payload.insert(payload.end(), known.bytes().begin(), known.bytes().end());
     append(header, payload);

@@ -17,7 +17,8 @@ enum {
     mpt_magic = 0x4254504D,         /* "MPTB" */
     mpt_version = 1,
     mpt_version_sampled = 2, /* the same, of a sample of the allocations: to be read with weights */
-    mpt_version_last = mpt_version_sampled,
+    mpt_version_ring = 3,    /* the same, of its last part: older events are those of blocks that were alive then */
+    mpt_version_last = mpt_version_ring,
     mpt_header_bytes = 64,
     mpt_frame_prefix_bytes = 8,
     mpt_event_bytes_max = 64 /* no encoded event is longer */
@@ -125,7 +126,8 @@ enum mpt_process_key {
     mpt_key_image = 8,
     mpt_key_first_tick = 9,
     mpt_key_recording = 10,
-    mpt_key_sample = 11 /* bytes for each one that was chosen, on average */
+    mpt_key_sample = 11, /* bytes for each one that was chosen, on average */
+    mpt_key_cut = 12     /* the tick from which on a ring has every event */
 };
 enum mpt_end_key {
     mpt_end_status = 1,

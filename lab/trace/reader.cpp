@@ -264,10 +264,11 @@ void reader::state::group_streams() {
         if (block.header.kind == mpt_events) by_thread[block.header.thread].push_back(block);
     for (auto& [thread, list] : by_thread) {
         std::sort(list.begin(), list.end(), [](const block_record& a, const block_record& b) {
-            return std::tie(a.header.sequence, a.offset) < std::tie(b.header.sequence, b.offset);
+            const auto number = [](const block_record& of) { return static_cast<std::int32_t>(of.header.sequence); };
+            return std::pair(number(a), a.offset) < std::pair(number(b), b.offset);
         });
         stream_record record{thread, 0, list.front().header.first, list.back().header.first, 0};
-        std::uint32_t sequence = 0;
+        std::uint32_t sequence = process.cut_tick != 0 ? list.front().header.sequence : 0;
         for (const block_record& block : list) {
             if (block.header.sequence != sequence)
                 damages.add(block.offset, "stream " + std::to_string(thread) + " misses blocks in front of this one");

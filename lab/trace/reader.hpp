@@ -61,6 +61,7 @@ struct context_node {
 struct process_record {
     std::uint64_t pid = 0, parent_pid = 0, image = 0, first_tick = 0;
     std::uint64_t sample_bytes = 0;  // of a sampled trace: bytes for each one chosen; 0: every event is here
+    std::uint64_t cut_tick = 0;      // of a ring: older events are those of blocks that were alive then; 0: no ring
     std::uint64_t recording = 0;     // the same in all traces of one recording; 0: unknown
     std::string executable{}, build_id{}, malloc_provider{};
     std::vector<std::string> arguments{};

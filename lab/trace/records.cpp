@@ -76,6 +76,9 @@ void take_process(std::span<const std::uint8_t> payload, process_record& process
             case mpt_key_sample:
                 process.sample_bytes = numbers.number();
                 break;
+            case mpt_key_cut:
+                process.cut_tick = numbers.number();
+                break;
             default:
                 break;
         }

@@ -8,6 +8,9 @@
  * Every slot belongs to one process, by the number of that process's first slot. A slot holds sealed blocks (their
  * checksum is set) and behind them at most one open block, whose `stored_bytes` covers what is whole. All writers map
  * the file and share it, so nothing is lost when one is killed; the counters are changed by atomic operations.
+ *
+ * A ring (trace_ring.hpp) drops slots from before a cut. What it carries over lies in slots of its own, which count
+ * from the moment at which `carried` of the process names the first one; from then on the dropped ones do not.
  * Freestanding C11. */
 #ifndef MILLPOND_LAB_TRACE_SLOT_FILE_H
 #define MILLPOND_LAB_TRACE_SLOT_FILE_H
@@ -17,7 +20,7 @@
 enum {
     mpt_slot_file_magic = 0x4654504D, /* "MPTF" */
     mpt_slot_magic = 0x5354504D,      /* "MPTS" */
-    mpt_slot_file_version = 2,        /* 2: events whose context is told by steps */
+    mpt_slot_file_version = 3,        /* 2: events whose context is told by steps; 3: rings */
     mpt_slot_bytes = 65536,
     mpt_slot_head_bytes = 64, /* of mpt_slot */
     mpt_slots_ahead = 4096,   /* by which the file is longer than what is used, so that slots can be mapped */
@@ -90,13 +93,17 @@ typedef struct mpt_slot_file {
     uint32_t unused;
     uint64_t sample_bytes; /* of a sampled recording: bytes for each one chosen, on average; 0: every event */
     uint64_t sample_seed;  /* of the random numbers that choose; 0: another one in each process */
+    uint64_t ring_ns;      /* the time that a ring keeps; 0: everything is kept */
 } mpt_slot_file;
 
 typedef struct mpt_slot {
     uint32_t magic;
     uint32_t first_block; /* offset in the slot */
     uint64_t process;     /* number of the first slot of the process */
-    uint64_t unused[6];
+    uint64_t closed_tick; /* of a ring: atomic; since then nothing is written here; 0: something may be */
+    uint64_t cut_tick;    /* of a slot that is carried over a cut: its time; else 0 */
+    uint64_t cut_slots;   /* of the first one: the number of them, which are adjacent */
+    uint64_t unused[3];
 } mpt_slot;
 
 /* Behind the mpt_slot of a process's first slot. */
@@ -121,6 +128,7 @@ typedef struct mpt_slot_process {
     /* While a scan is wanted: the address of the last piece of memory in which the recorder keeps words of the program.
      * It begins with the address of the piece before (0: none) and its bytes. */
     uint64_t own_memory;
+    uint64_t carried; /* atomic; the first slot that is carried over the last cut of a ring; 0: none */
 } mpt_slot_process;
 
 #endif

@@ -2,6 +2,7 @@
 #include "lab/trace/slot_reader.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,14 +88,18 @@ bool slot_reader::read(std::uint64_t offset, void* to, std::size_t bytes) const 
 
 std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
     std::vector<slot_block> others, events;
+    const mpt_slot carried = carried_head(process);
+    const std::uint64_t first_carried = process.facts.carried;
     for (const std::uint64_t n : process.slots) {
         mpt_slot slot;
         const std::uint64_t begin = n * header_.slot_bytes;
         if (!read(begin, &slot, sizeof slot)) continue;
+        const bool is_carried = n >= first_carried && n - first_carried < carried.cut_slots;
+        if (slot.cut_tick != 0 && !is_carried) continue;  // of an earlier cut, or of one that was interrupted
         std::vector<slot_block> here;
         std::uint64_t at = slot.first_block;
         while (at + mpt_header_bytes <= header_.slot_bytes) {
-            slot_block block{begin + at, {}, false, false, false, 0};
+            slot_block block{begin + at, {}, false, false, false, 0, 0};
             if (!read(block.offset, &block.header, sizeof block.header)) break;
             const mpt_block_header& h = block.header;
             if (h.magic != static_cast<std::uint32_t>(mpt_magic)) break;
@@ -105,6 +110,12 @@ std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
             at += mpt_header_bytes + std::uint64_t{h.stored_bytes};
         }
         if (here.empty()) continue;
+        const bool is_closed = slot.closed_tick != 0 && std::all_of(here.begin(), here.end(), [](const slot_block& b) {
+                                   return b.sealed && b.header.kind == mpt_events;
+                               });
+        if (is_closed && !is_carried && slot.closed_tick < carried.cut_tick) continue;  // dropped by the last cut
+        if (is_closed)
+            for (slot_block& block : here) block.closed_tick = slot.closed_tick;
         here.back().last = true;
         here.back().alone = here.size() == 1 && n != process.number;
         for (const slot_block& block : here) (block.header.kind == mpt_events ? events : others).push_back(block);
@@ -118,6 +129,35 @@ std::vector<slot_block> slot_reader::blocks(const slot_process& process) const {
     });
     others.insert(others.end(), events.begin(), events.end());
     return others;
+}
+
+mpt_slot slot_reader::carried_head(const slot_process& process) const {
+    mpt_slot head{};
+    const std::uint64_t first = process.facts.carried;
+    const bool known = first != 0 && std::binary_search(process.slots.begin(), process.slots.end(), first) &&
+                       read(first * header_.slot_bytes, &head, sizeof head);
+    return known && head.cut_tick != 0 ? head : mpt_slot{};
+}
+
+std::uint64_t slot_reader::cut_tick(const slot_process& process) const { return carried_head(process).cut_tick; }
+
+std::uint64_t slot_reader::claim(std::uint64_t count) const noexcept {
+    if (!writable_) return 0;
+    void* const page = ::mmap(nullptr, os::pages::size(), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+    if (page == MAP_FAILED) return 0;
+    auto* const shared = static_cast<mpt_slot_file*>(page);
+    const std::uint64_t first = __atomic_fetch_add(&shared->slots, count, __ATOMIC_RELAXED);
+    const bool fits = first + count <= shared->slots_max;
+    ::munmap(page, os::pages::size());
+    return fits ? first : 0;
+}
+
+bool slot_reader::commit_cut(slot_process& process, std::uint64_t first) const noexcept {
+    const std::uint64_t at =
+        process.number * header_.slot_bytes + mpt_slot_head_bytes + offsetof(mpt_slot_process, carried);
+    if (!write(at, &first, sizeof first)) return false;
+    process.facts.carried = first;
+    return true;
 }
 
 void slot_reader::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {

@@ -29,6 +29,8 @@ struct slot_block {
     bool sealed;
     bool alone, last;          // the only block, or the last one, in its slot
     std::uint32_t room_bytes;  // of an open block's payload, at most
+    // The time since when nothing is written into its slot, which has events only; 0: any other slot.
+    std::uint64_t closed_tick = 0;
 };
 
 class slot_reader {
@@ -48,6 +50,15 @@ class slot_reader {
 
     // The blocks of one process: process, modules and contexts by their numbers, then events by time.
     std::vector<slot_block> blocks(const slot_process& process) const;
+
+    // The time of the last cut of a ring in this process; 0: nothing was dropped.
+    std::uint64_t cut_tick(const slot_process& process) const;
+    // Takes adjacent slots for this many bytes each behind all others; 0 if there is no room.
+    std::uint64_t claim(std::uint64_t count) const noexcept;
+    // Writes into the file; false if that is impossible.
+    bool write(std::uint64_t offset, const void* from, std::size_t bytes) const noexcept;
+    // From now on, slots from `first` on are what is carried over a cut, and those that it dropped do not count.
+    bool commit_cut(slot_process& process, std::uint64_t first) const noexcept;
 
     // Returns false if the file cannot be read there.
     bool read(std::uint64_t offset, void* to, std::size_t bytes) const;
@@ -69,7 +80,7 @@ class slot_reader {
     std::uint64_t inode() const { return inode_; }
 
   private:
-    bool write(std::uint64_t offset, const void* from, std::size_t bytes) const noexcept;
+    mpt_slot carried_head(const slot_process& process) const;
 
     std::string path_;
     int descriptor_ = -1;

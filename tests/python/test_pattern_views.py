@@ -11,7 +11,7 @@ from rich.console import Console
 
 from millpond.report import markdown, page, terminal
 from millpond.report.answer_text import LINES_AT_MOST
-from millpond.report.views.pattern_view import pattern_sections
+from millpond.report.views.pattern_view import pattern_sections, trend_text
 from millpond.report.views.run_view import ANSWER, PAGE, characterisation_section
 from millpond.rounds.characterisation import Characterisation, RecordedTrace, Subsystem
 from millpond.rounds.pattern_data import (
@@ -22,6 +22,9 @@ from millpond.rounds.pattern_data import (
     PatternPlace,
     Temporaries,
     TemporaryRow,
+    Trend,
+    TrendRate,
+    TrendRow,
 )
 
 
@@ -99,6 +102,34 @@ def test_left_blocks_say_when_they_began(quarters: tuple[int, int, int, int], wo
     assert "shop::open_1" in text
     assert "shop.cpp:1" in text
     assert "80 of 160" in text
+
+
+@pytest.mark.parametrize(
+    ("rate", "ends", "words"),
+    [
+        (1.2e6, (1.1e6, 1.3e6), "grows by 1.20 MB/min (1.10 to 1.30)"),
+        (1.2e6, (0.9e6, 1.5e6), "grows by 1.20 MB/min (900 kB to 1.50 MB)"),
+        (-3000, (-4000, -2000), "shrinks by 3.00 kB/min (2.00 to 4.00)"),
+        (500, (-1000, 2000), "neither grows nor shrinks for certain (−1.00 kB to 2.00 kB per min)"),
+    ],
+)
+def test_a_trend_says_how_fast_and_how_surely(rate: float, ends: tuple[float, float], words: str) -> None:
+    assert trend_text(TrendRate(bytes_per_minute=rate, interval=ends)) == words
+
+
+def test_growth_over_time_has_a_row_for_each_subsystem() -> None:
+    rows = tuple(TrendRow(subsystem=f"part_{i}", bytes_per_minute=1e6, interval=(9e5, 1.1e6)) for i in range(12))
+    known = Trend(minutes=10, bytes_per_minute=2e6, interval=(1e6, 3e6), rows=rows)
+    text = text_of(msgspec.structs.replace(shown(), trend=known))
+    assert "Growth over time" in text
+    assert "part_9" in text
+    assert "part_10" not in text
+    assert "10 of 12" in text
+
+
+def test_a_trace_without_a_trend_says_why() -> None:
+    text = text_of(msgspec.structs.replace(shown(), trend=Trend(why_null="the trace is shorter than 10 s")))
+    assert "Not known: the trace is shorter than 10 s." in text
 
 
 def test_places_that_grow_come_first() -> None:

@@ -136,3 +136,28 @@ def test_what_a_program_must_be_started_with_is_refused(lab: FakeLab, words: lis
     _becomes_echo(lab)
     done = lab.run("trace", "record", "--attach", str(os.getpid()), *words)
     assert (done.status, reason in done.stderr) == (2, True), done.stderr
+
+
+def test_the_last_minutes_of_a_sample_are_a_ring(lab: FakeLab) -> None:
+    recorder: Path = lab.bin / "millpond-record"
+    recorder.write_text('#!/bin/sh\necho "$@"\n')
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", "--sample", "512KiB", "--window", "last=2.5min", "ls")
+    assert (done.status, done.stdout) == (0, "--sample 512KiB --ring 2.5 -o x.mpt -- ls\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--window", "last=10min"), "needs --sample BYTES"),
+        (("--sample", "1MB", "--window", "last=10"), "given once, as last=10min"),
+        (("--sample", "1MB", "--window", "last=0min"), "given once, as last=10min"),
+        (("--sample", "1MB", "--window", "last=1min", "--window", "last=2min"), "given once, as last=10min"),
+        (("--sample", "1MB", "--window", "last=1min", "--with", "idle"), "does not go with --with idle"),
+        (("--sample", "1MB", "--window", "last=1min", "--set", "ahead=1MB"), "does not go with --set ahead"),
+        (("--with", "references", "--window", "last=1min"), "does not go with --with references"),
+    ],
+)
+def test_a_ring_of_anything_else_is_refused(lab: FakeLab, words: tuple[str, ...], why: str) -> None:
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", *words, "ls")
+    assert done.status == 2
+    assert why in done.stderr

@@ -18,6 +18,8 @@ from millpond.system.errors import Failure, Status
 from millpond.verbs.trace_requests import ControlRequest, RecordRequest
 from millpond.verbs.values import size
 
+_LAST = "last="
+_MINUTES = re.compile(r"last=[0-9]+(\.[0-9]+)?min")
 _PARTS = re.compile(r"\.[0-9]+\.[0-9]+")
 _SETTINGS = {"mode": "--mode", "ahead": "--ahead", "scope-entries": "--scope-entries", "access-bytes": "--bytes-max"}
 _FLAGS = {
@@ -86,20 +88,22 @@ def _prove_fitting(request: RecordRequest) -> None:
     if request.attach is not None:
         _prove_attachable(request, names)
     of_references = {
-        "--window": request.window, "--simulate": request.simulate,
+        "--window": [one for one in request.window if not one.startswith(_LAST)], "--simulate": request.simulate,
         "--malloc": request.malloc, "--with system": "system" in request.extras,
         "--set access-bytes": "access-bytes" in names,
     }  # fmt: skip
     of_events = {
         "--attach": request.attach, "--for": request.duration, "--max-trace": request.max_trace,
-        "--scope": request.scope, "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        "--scope": request.scope, "--window last": [one for one in request.window if one.startswith(_LAST)],
+        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
         **{f"--with {name}": name in request.extras for name in ("owners", "frees", "contexts", "idle", "scan")},
     }  # fmt: skip
     has_references = "references" in request.extras
     if not has_references:
         _prove_sample(request)
+        _prove_last(request)
     for name, value in (of_events if has_references else of_references).items():
-        if value not in (None, (), False):
+        if value not in (None, (), [], False):
             hint = "does not go with --with references" if has_references else "needs --with references"
             raise Failure(Status.USAGE, f"{name} {hint}")
 
@@ -134,6 +138,22 @@ def _prove_sample(request: RecordRequest) -> None:
         raise Failure(Status.USAGE, f"--sample does not go with {needing[0]}, which needs every event")
 
 
+def _prove_last(request: RecordRequest) -> None:
+    """Failure (status 2) for the last minutes (`--window last=10min`) of what is not a sample, or in another form."""
+    wanted = [one for one in request.window if one.startswith(_LAST)]
+    if not wanted:
+        return
+    if len(wanted) > 1 or not _MINUTES.fullmatch(wanted[0]) or not float(wanted[0].removeprefix(_LAST)[:-3]):
+        raise Failure(Status.USAGE, f"--window {wanted[-1]!r}: the last minutes are given once, as last=10min")
+    if request.sample is None:
+        raise Failure(Status.USAGE, f"--window {wanted[0]} needs --sample BYTES, such as --sample 512KiB")
+    names = {name for name, _ in request.settings}
+    others = [f"--with {one}" for one in ("idle", "scan") if one in request.extras]
+    others += ["--set ahead"] if "ahead" in names else []
+    if others:
+        raise Failure(Status.USAGE, f"--window {wanted[0]} does not go with {others[0]}")
+
+
 def _words(request: RecordRequest) -> list[str]:
     """The words of the native program for the options that the user gave."""
     words = [_FLAGS[name] for name in request.extras if name in _FLAGS]
@@ -150,8 +170,10 @@ def _words(request: RecordRequest) -> list[str]:
 
 
 def _window_words(window: str) -> list[str]:
-    """The native words for scope=FUNCTION (or FUNCTION), from=main and instructions=FROM:TO."""
+    """The native words for scope=FUNCTION (or FUNCTION), from=main, instructions=FROM:TO and last=MINUTESmin."""
     kind, equals, value = window.partition("=")
+    if window.startswith(_LAST):
+        return ["--ring", value.removesuffix("min")]
     if not equals:
         return ["--window", window]
     if kind == "scope":

@@ -16,7 +16,7 @@ from typing import Literal, Self
 
 from msgspec import convert, field
 
-from millpond.rounds.pattern_data import Growth, LeftBlocks, Temporaries
+from millpond.rounds.pattern_data import Growth, LeftBlocks, Temporaries, Trend
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import plural
 
@@ -695,6 +695,7 @@ class Characterisation(Record, frozen=True):
     left: LeftBlocks | None = None
     temporaries: Temporaries | None = None
     growth: Growth | None = None
+    trend: Trend | None = None
     references: ReferenceFacts | None = field(default_factory=NULL)
     notes: tuple[str, ...] = ()
     window: Window | None = field(default_factory=NULL)  # null: each subsystem's own lifetime

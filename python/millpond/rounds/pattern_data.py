@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Three uses of the heap that a change of the source avoids, as millpond-characterise counts them.
+"""Uses of the heap that a change of the source avoids, and its growth over time, as millpond-characterise counts them.
 
 LeftBlocks ─ LeftRow           blocks that are live when the trace ends
 Temporaries ─ TemporaryRow     blocks that their own thread frees within a few events
 Growth ─ GrowthRow             blocks that larger ones replace, as those of a vector without reserve
+Trend ─ TrendRow               live bytes over the time of the trace, by subsystem
 
-Each has the sums of the trace, and a row for each place in the source, those with most first.
+The others have the sums of the trace, and a row for each place in the source, those with most first.
 """
 
 from __future__ import annotations
@@ -113,3 +114,28 @@ class Growth(GrowthCounts, frozen=True, kw_only=True):
 
     contexts: int = 0
     rows: tuple[GrowthRow, ...] = field(default_factory=NONE)
+
+
+class TrendRate(Record, frozen=True, kw_only=True):
+    """The slope of the least-squares line through live bytes, and the ends of its 95 % interval: the error of a sample,
+    and ups and downs that last for at most a tenth of the trace (lab/characterise/live_trend.hpp has the method).
+    """
+
+    bytes_per_minute: float = 0.0
+    interval: tuple[float, float] = (0.0, 0.0)
+
+
+class TrendRow(TrendRate, frozen=True, kw_only=True):
+    """The trend of a subsystem."""
+
+    subsystem: str
+
+
+class Trend(TrendRate, frozen=True, kw_only=True):
+    """The trend of all live bytes, and of the subsystems that change most. `why_null`: the reason why the trace tells
+    none; then all else is empty.
+    """
+
+    why_null: str | None = field(default_factory=NULL)
+    minutes: float = 0.0
+    rows: tuple[TrendRow, ...] = field(default_factory=NONE)

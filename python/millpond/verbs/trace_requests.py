@@ -74,7 +74,8 @@ class RecordRequest:
     )  # fmt: skip
     window: tuple[str, ...] = option(
         "--window", "WINDOW", "Of references, only capture scope=FUNCTION (all threads from its entry to its return), "
-        "from=main, or instructions=FROM:TO (either may be empty).", is_repeated=True, is_expert=True,
+        "from=main, or instructions=FROM:TO (either may be empty). With --sample BYTES: last=10min keeps the last "
+        "minutes only, and what was alive then.", is_repeated=True, is_expert=True,
     )  # fmt: skip
     sample: str | None = option(
         "--sample", "BYTES", "Choose one byte in BYTES, such as 512KiB, and record only the blocks that hold one, at "

@@ -154,3 +154,65 @@ def test_options_that_need_every_event_are_refused(tmp_path: Path) -> None:
                             ["--sample", "1000", option])  # fmt: skip
         assert done.status == 2
         assert b"they need every event" in done.stderr
+
+
+RING = 12  # an entry of the process: the tick of the cut
+STEADY = ("{programs}/steady", "3000000", "1000")
+
+
+def left_sizes(path: Path) -> tuple[Trace, list[int]]:
+    """Returns a trace, and the sizes of the blocks that are alive at its end."""
+    trace = read(path)
+    living: dict[int, int] = {}
+    for event in trace.events():
+        if event.operation == FREE:
+            living.pop(event.address, None)
+        elif event.operation == ALLOCATE:
+            assert event.address not in living, "a free was lost"
+            living[event.address] = event.bytes
+    return trace, sorted(living.values())
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
+    """The sizes of the sampled blocks that the steady program leaves."""
+    place = tmp_path_factory.mktemp("whole")
+    _, traces = sampled(Program("steady", STEADY), place, ["--sample", "1000", "--seed", "5"])
+    return left_sizes(traces[0])[1]
+
+
+def test_a_ring_has_the_last_events_and_all_that_was_alive(whole: list[int], tmp_path: Path) -> None:
+    options = ["--sample", "1000", "--seed", "5", "--ring", "0.002"]
+    _, traces = sampled(Program("steady", STEADY), tmp_path, options)
+    trace, left = left_sizes(traces[0])
+    assert left == whole
+    [cut] = trace.process[RING]
+    tick = number(cut, 0)[0]
+    newer = sum(event.time >= tick for event in trace.events())
+    older = sum(event.time < tick for event in trace.events())
+    assert newer > 0
+    assert older < 4 * len(whole), "older events are those of blocks that were alive, and of a few kept blocks"
+
+
+def test_a_killed_recorder_of_a_ring_leaves_a_whole_trace(whole: list[int], tmp_path: Path) -> None:
+    path = tmp_path / "t.mpt"
+    program = [word.replace("{programs}", str(BIN.parent / "test_programs")) for word in STEADY]
+    options = ["--sample", "1000", "--seed", "5", "--ring", "0.002"]
+    # The program kills its parent, goes on and ends; only then its output does.
+    subprocess.run([BIN / "millpond-record", *options, "-o", path, "--", *program, "2000000"], capture_output=True,
+                   check=False)  # fmt: skip
+    assert not path.exists()
+    subprocess.run([BIN / "millpond-record", "--finish", path], capture_output=True, check=True)
+    trace, left = left_sizes(path)
+    assert left == whole
+    assert RING in trace.process
+    checked = subprocess.run([BIN / "millpond-trace", "info", path], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_ring_is_refused_without_a_sample_or_asleep(tmp_path: Path) -> None:
+    for options in ([], ["--sample", "1000", "--idle"], ["--sample", "1000", "--scan"]):
+        done = run_recorded(Program("calls", ("{programs}/calls",)), tmp_path / "-".join(["x", *options]),
+                            tmp_path / "t.mpt", ["--ring", "1", *options])  # fmt: skip
+        assert done.status == 2
+        assert b"--ring needs --sample" in done.stderr

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Blocks alive at the end, temporaries and growth as sections: a row for each place, with what to do about it.
+"""Blocks alive at the end, temporaries and growth as sections: a row for each place, with what to do about it. Growth
+over time has a row for each subsystem.
 
-LeftBlocks, Temporaries, Growth ──pattern_sections──▶ a ReportSection for each that has rows
+LeftBlocks, Temporaries, Growth, Trend ──pattern_sections──▶ a ReportSection for each that has rows
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from millpond.report.views.model import ReportSection, Row, TableCell, name, section, table
+from millpond.report.views.model import ReportSection, Row, TableCell, Words, name, section, table
 from millpond.rounds.characterisation import Characterisation
-from millpond.rounds.pattern_data import GrowthRow, LeftRow, PatternPlace, TemporaryRow
+from millpond.rounds.pattern_data import GrowthRow, LeftRow, PatternPlace, TemporaryRow, TrendRate
 from millpond.system.wording import bytes_text, count_text, plural
 
 _STACK_BYTES = 256  # the largest temporary for which a buffer on the stack is proposed
@@ -22,7 +23,8 @@ _STEADY_SHARE = 0.1  # of the left blocks, at least, in each quarter
 
 def pattern_sections(data: Characterisation, most: int) -> list[ReportSection]:
     """Returns a section for each view that has rows, with at most so many of them."""
-    return [one for one in (_left(data, most), _temporaries(data, most), _growth(data, most)) if one is not None]
+    views = (_left(data, most), _temporaries(data, most), _growth(data, most), _trend(data, most))
+    return [one for one in views if one is not None]
 
 
 def _left(data: Characterisation, most: int) -> ReportSection | None:
@@ -71,6 +73,41 @@ def _growth(data: Characterisation, most: int) -> ReportSection | None:
     note = f"the right size at first saves {bytes_text(found.bytes)}, {count_text(2 * found.steps)} events"
     return _section("Growth step by step", note, ("code", "at", ">bytes", ">of all", ">events", "instead"), rows,
                     found.rows, most)  # fmt: skip
+
+
+def _trend(data: Characterisation, most: int) -> ReportSection | None:
+    found = data.trend
+    if found is None or not (found.rows or found.why_null):
+        return None
+    if found.why_null:
+        return section("Growth over time", [Words(f"Not known: {found.why_null}.")])
+    rows: list[Row] = [(name(one.subsystem), TableCell(trend_text(one), value=one.bytes_per_minute))
+                       for one in found.rows[:most]]  # fmt: skip
+    shown = plural(len(rows), "subsystem") if len(rows) == len(found.rows) else f"{len(rows)} of {len(found.rows)}"
+    note = f"live bytes over {found.minutes:.3g} min: memory {trend_text(found)}; 95 % intervals; {shown}"
+    return section("Growth over time", [table(("subsystem", "live bytes"), rows)], note=note)
+
+
+def trend_text(one: TrendRate) -> str:
+    """Returns the trend as a clause: "grows by 1.2 MB/min (1.1 to 1.3)"; without a sign, "does not tell"."""
+    low, high = one.interval
+    if low > 0 or high < 0:
+        ends = sorted((abs(low), abs(high)))
+        verb, rate = "grows" if low > 0 else "shrinks", abs(one.bytes_per_minute)
+        return f"{verb} by {_rate(rate, ends)}"
+    return f"neither grows nor shrinks for certain ({_signed(low)} to {_signed(high)} per min)"
+
+
+def _rate(rate: float, ends: Sequence[float]) -> str:
+    low, high = (bytes_text(round(end)) for end in ends)
+    unit = bytes_text(round(rate)).rpartition(" ")[2]
+    if low.endswith(f" {unit}") and high.endswith(f" {unit}"):
+        low, high = low.rpartition(" ")[0], high.rpartition(" ")[0]
+    return f"{bytes_text(round(rate))}/min ({low} to {high})"
+
+
+def _signed(value: float) -> str:
+    return f"{'−' if value < 0 else ''}{bytes_text(round(abs(value)))}"
 
 
 def _section(
