@@ -18,7 +18,7 @@ outside_stream::outside_stream(std::string partial, mpt_slot_file& shared, const
     : partial_(std::move(partial)), shared_(shared), process_(process.number), tick_(tick), slot_(mpt_slot_bytes) {
     for (const trace::slot_block& block : from.blocks(process))
         if (block.header.kind == mpt_events && block.header.thread == mpt_stream_outside) ++sequence_;
-    const mpt_slot head{mpt_slot_magic, mpt_slot_head_bytes, process_, {}};
+    const mpt_slot head{mpt_slot_magic, mpt_slot_head_bytes, process_, 0, 0, 0, {}};
     memcpy(slot_.data(), &head, sizeof head);
     open_block();
 }

@@ -112,7 +112,7 @@ process_end run(const record_options& options) {
             program::say("asleep: `millpond trace control " + std::to_string(child) + " start` begins a trace");
     }
     std::optional<ring_keeper> ring;
-    if (options.ring_minutes > 0) ring.emplace(partial);
+    if (options.ring_minutes > 0) ring.emplace(kept.partial());
     process_end end = wait_for(child, options.seconds_max);
     ring.reset();
     scans.reset();
