@@ -160,7 +160,7 @@ struct ring : ::testing::Test {
 };
 
 TEST_F(ring, cut_at_every_event_keeps_live_blocks_and_all_since) {
-    record(400);
+    record(700);  // some blocks of each thread
     const std::string whole = as_ring(made.slot_file());
     std::uint64_t dropped = 0;
     for (const event& at : heap.events()) {
