@@ -10,7 +10,9 @@
 // it, which pass the call's site in registers; a hook that only jumps on then needs no frame. The other registers are
 // kept only if `keeps_caller_registers` is set; otherwise that costs one branch. A signal handler that allocates
 // changes the kept values, so they may be wrong and are only a hint. A library has these entries if it defines
-// MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp.
+// MILLPOND_KEEPS_REGISTERS before it includes interpose_exports.hpp. One whose backend sleeps at times may also define
+// MILLPOND_SLEEPS, and `const std::uint32_t* millpond_turn`, of a word that is odd then: a call of malloc takes five
+// instructions more while it sleeps.
 #pragma once
 
 #include <cstddef>
@@ -75,9 +77,15 @@ class caller_words {
 
 }  // namespace millpond::preload
 
+#if defined(MILLPOND_SLEEPS) && defined(MILLPOND_PASS_ASLEEP)
+#define MILLPOND_SLEEP_OF(symbol) MILLPOND_PASS_ASLEEP(symbol)
+#else
+#define MILLPOND_SLEEP_OF(symbol)
+#endif
+
 #if defined(MILLPOND_KEEPS_REGISTERS) && defined(MILLPOND_ENTRY_OF)
 #define MILLPOND_HOOK(symbol, declaration)                                             \
-    MILLPOND_ENTRY_OF(symbol)                                                          \
+    MILLPOND_ENTRY_OF(symbol, MILLPOND_SLEEP_OF(symbol))                               \
     extern "C" [[gnu::visibility("hidden"), gnu::used]] void* millpond_enter_##symbol( \
         std::size_t bytes, std::uintptr_t return_address, std::uintptr_t stack, std::uintptr_t frame)
 #define MILLPOND_HOOK_SITE \

@@ -70,8 +70,6 @@ template <class Backend = backend, class... Arguments>
 // A backend whose deallocate takes a site gets the site of the free.
 template <class Backend = backend>
 [[gnu::always_inline]] inline void deallocate_at(void* p) noexcept {
-    if (passes(p)) [[unlikely]]
-        return real::deallocate_once(p);
     if constexpr (requires(entry_site site) { Backend::deallocate(p, site); })
         Backend::deallocate(p, entry_site::here());
     else
@@ -104,11 +102,29 @@ template <class Backend = backend>
     return p != nullptr ? p : next_new(bytes);
 }
 
+// The program's own free tests for null itself, so a call that passes is not tested twice.
 [[gnu::always_inline]] inline void free_at(void* p) noexcept {
+    if (passes(p)) [[unlikely]]
+        return real::deallocate_once(p);
     if (p != nullptr) deallocate_at(p);
 }
 
 }  // namespace millpond::preload
+
+#ifdef MILLPOND_SLEEPS
+// Where the entries of caller_words.hpp continue while the backend sleeps.
+extern "C" {
+[[gnu::visibility("hidden"), gnu::used]] void* millpond_pass_malloc(std::size_t bytes) noexcept {
+    return millpond::preload::real::allocate_once(bytes);
+}
+[[gnu::visibility("hidden"), gnu::used]] void* millpond_pass__Znwm(std::size_t bytes) {
+    return millpond::preload::pass_new(bytes);
+}
+[[gnu::visibility("hidden"), gnu::used]] void* millpond_pass__Znam(std::size_t bytes) {
+    return millpond::preload::pass_new(bytes);
+}
+}
+#endif
 
 MILLPOND_HOOK(malloc, extern "C" void* malloc(std::size_t bytes)) noexcept {
     if (millpond::preload::passes(bytes)) [[unlikely]]

@@ -17,6 +17,10 @@
 namespace millpond::preload::machine {
 
 [[gnu::always_inline]] inline void pause() noexcept { __asm__ volatile("isb" : : : "memory"); }
+// Returns whether a word that others may change is odd.
+[[gnu::always_inline]] inline bool is_odd(const std::uint32_t& word) noexcept {
+    return (__atomic_load_n(&word, __ATOMIC_RELAXED) & 1) != 0;
+}
 // Returns the virtual counter, which all processors share.
 [[gnu::always_inline]] inline std::uint64_t ticks() noexcept {
     std::uint64_t count;

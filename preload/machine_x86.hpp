@@ -11,6 +11,12 @@
 namespace millpond::preload::machine {
 
 [[gnu::always_inline]] inline void pause() noexcept { __builtin_ia32_pause(); }
+// Returns whether a word that others may change is odd. One instruction: compilers load an atomic word into a register.
+[[gnu::always_inline]] inline bool is_odd(const std::uint32_t& word) noexcept {
+    bool odd;
+    __asm__ volatile("testb $1, %1" : "=@ccnz"(odd) : "m"(word));
+    return odd;
+}
 // Returns the time-stamp counter.
 [[gnu::always_inline]] inline std::uint64_t ticks() noexcept { return __builtin_ia32_rdtsc(); }
 
@@ -128,9 +134,14 @@ inline long system_call(long number, long a, long b, long c, long d, long e, lon
             ".cfi_endproc\n"                                                          \
             ".size " #name ", .-" #name "\n");
 
-// MILLPOND_ENTRY_OF(SYMBOL) defines the exported function SYMBOL. It keeps registers (caller_words.hpp) and continues
-// in the hook `millpond_enter_SYMBOL`.
-#define MILLPOND_ENTRY_OF(symbol)                               \
+// MILLPOND_ENTRY_OF(SYMBOL, SLEEP) defines the exported function SYMBOL. It keeps registers (caller_words.hpp) and
+// continues in the hook `millpond_enter_SYMBOL`. SLEEP is nothing or MILLPOND_PASS_ASLEEP(SYMBOL): while the word at
+// `millpond_turn` is odd, it continues in `millpond_pass_SYMBOL` instead.
+#define MILLPOND_PASS_ASLEEP(symbol)   \
+    "movq millpond_turn(%rip), %rax\n" \
+    "testb $1, (%rax)\n"               \
+    "jne millpond_pass_" #symbol "\n"
+#define MILLPOND_ENTRY_OF(symbol, sleep)                        \
     __asm__(                                                    \
         ".text\n"                                               \
         ".globl " #symbol                                       \
@@ -140,7 +151,7 @@ inline long system_call(long number, long a, long b, long c, long d, long e, lon
         ".balign 16\n" #symbol                                  \
         ":\n"                                                   \
         ".cfi_startproc\n"                                      \
-        "endbr64\n"                                             \
+        "endbr64\n" sleep                                       \
         "cmpb $0, millpond_keeps_caller_registers(%rip)\n"      \
         "jne 2f\n"                                              \
         "1: movq (%rsp), %rsi\n"                                \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "preload/next_new.hpp"
 
-#include "preload/redirection.hpp"
+#include "preload/next_symbol.hpp"
 
 namespace millpond::preload {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 // The mangled names encode std::size_t: `m`, unsigned long, or `j`, unsigned int, in a 32-bit program.
 template <class Function>
 Function behind_us(const char* of_long, const char* of_int) noexcept {
-    return reinterpret_cast<Function>(redirection::behind(sizeof(std::size_t) == 8 ? of_long : of_int));
+    return reinterpret_cast<Function>(next_symbol::find(sizeof(std::size_t) == 8 ? of_long : of_int));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "preload/redirection.hpp"
+#include "preload/next_symbol.hpp"
 
 namespace millpond::preload {
 namespace {
@@ -26,7 +26,7 @@ provider_functions next_provider;
 
 template <class Function>
 void look_up(Function& function, const char* name) noexcept {
-    function = reinterpret_cast<Function>(redirection::behind(name));
+    function = reinterpret_cast<Function>(next_symbol::find(name));
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ void real::say_bound(const char* name) noexcept {
 }
 
 bool real::in_executable() noexcept {
-    if (redirection::is_ready()) return false;  // look_up has refused such a program
+    if (next_symbol::is_replaced()) return false;  // redirection::look_up has refused such a program
     void* const first = dlsym(RTLD_DEFAULT, "malloc");
     Dl_info of_first{}, of_us{};
     return first != nullptr && dladdr(first, &of_first) != 0 &&

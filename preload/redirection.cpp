@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "preload/module_segments.hpp"
+#include "preload/next_symbol.hpp"
 #include "preload/symbol_table.hpp"
 
 namespace millpond::preload {
@@ -59,8 +60,6 @@ constinit redirected_function functions[] = {
     {"prctl"},
     {"syscall"},
 };
-
-constinit bool ready_ = false;
 
 const link_map* own_module() noexcept { return module_of(reinterpret_cast<const void*>(&redirection::look_up)); }
 
@@ -200,6 +199,12 @@ std::uint64_t for_each_module(const Action& action) noexcept {
     return changed;
 }
 
+// A function that is not in the table has never been replaced.
+void* original(const char* name) noexcept {
+    const redirected_function* const found = named(name);
+    return found != nullptr ? reinterpret_cast<void*>(found->original) : dlsym(RTLD_DEFAULT, name);
+}
+
 // The first definition in the order of loading, which is that of the program's own look-ups. dlsym would return an
 // executable's stub for a function whose address it takes.
 std::uintptr_t definition_of(const char* name) noexcept {
@@ -245,14 +250,12 @@ redirection::result redirection::look_up() noexcept {
             return 1;
         },
         &found);
-    ready_ = ready_ || found == ready;
+    if (found == ready) next_symbol::replace(&original);
     return found;
 }
 
-bool redirection::is_ready() noexcept { return ready_; }
-
 std::uint64_t redirection::enable() noexcept {
-    if (!ready_) return 0;
+    if (!next_symbol::is_replaced()) return 0;
     const int before = errno;
     move_symbols(true);
     const std::uint64_t changed = for_each_module([](const module_slots& slots) { return slots.enable(); });
@@ -261,21 +264,12 @@ std::uint64_t redirection::enable() noexcept {
 }
 
 std::uint64_t redirection::disable() noexcept {
-    if (!ready_) return 0;
+    if (!next_symbol::is_replaced()) return 0;
     const int before = errno;
     move_symbols(false);
     const std::uint64_t changed = for_each_module([](const module_slots& slots) { return slots.disable(); });
     errno = before;
     return changed;
-}
-
-void* redirection::original(const char* name) noexcept {
-    const redirected_function* const found = ready_ ? named(name) : nullptr;
-    return found == nullptr ? nullptr : reinterpret_cast<void*>(found->original);
-}
-
-void* redirection::behind(const char* name) noexcept {
-    return ready_ && named(name) != nullptr ? original(name) : dlsym(RTLD_NEXT, name);
 }
 
 }  // namespace millpond::preload

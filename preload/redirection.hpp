@@ -24,18 +24,12 @@ class redirection {
   public:
     enum result : int { ready, no_malloc, own_malloc };
 
-    // Finds the program's functions of the table. Call it before anything is redirected.
+    // Finds the program's functions of the table, and makes next_symbol find them. Call it before anything is
+    // redirected.
     static result look_up() noexcept;
     // Both return the number of slots that they have changed.
     static std::uint64_t enable() noexcept;
     static std::uint64_t disable() noexcept;
-
-    // Returns the function of this name that the program calls without us; null if look_up has not found it.
-    static void* original(const char* name) noexcept;
-    // Returns the function of this name behind ours: original(), or for a preloaded library the next one (RTLD_NEXT).
-    static void* behind(const char* name) noexcept;
-    // Returns whether look_up has found the program's malloc.
-    static bool is_ready() noexcept;
 };
 
 }  // namespace millpond::preload

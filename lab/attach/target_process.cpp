@@ -120,6 +120,9 @@ std::vector<pid_t> target_process::threads() const {
     for (const auto& entry : fs::directory_iterator(folder() + "/task", gone))
         all.push_back(static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10)));
     std::sort(all.begin(), all.end());
+    std::stable_partition(all.begin(), all.end(), [&](pid_t thread) {
+        return read_line(folder() + "/task/" + std::to_string(thread) + "/children").empty();
+    });
     return all;
 }
 

@@ -41,6 +41,8 @@ class target_process {
     // Returns its number in its own pid namespace.
     pid_t own_pid() const;
     bool is_running() const;  // neither ended nor a zombie
+    // Those with children come last, to be traced as briefly as possible: a SIGCHLD that a program ignores is not
+    // ignored while the thread that has forked is traced, and ends a call of any other thread with EINTR.
     std::vector<pid_t> threads() const;
     bool has_thread_ended(pid_t thread) const;
     std::vector<mapped_file> modules() const;

@@ -20,4 +20,8 @@ thread_stop::thread_stop(const target_process& process, pid_t except) {
     }
 }
 
+thread_stop::~thread_stop() {
+    while (!threads_.empty()) threads_.pop_back();
+}
+
 }  // namespace millpond::attach

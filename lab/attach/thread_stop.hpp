@@ -15,6 +15,10 @@ class thread_stop {
   public:
     // Throws failure if the process must not be traced.
     thread_stop(const target_process& process, pid_t except);
+    // Those that were stopped last go on first.
+    ~thread_stop();
+    thread_stop(const thread_stop&) = delete;
+    thread_stop& operator=(const thread_stop&) = delete;
 
     const std::list<traced_thread>& threads() const { return threads_; }
 

@@ -372,30 +372,26 @@ void event_counts::finish() {
 }
 
 void event_counts::take_estimates(const sample_estimates& estimates) {
-    const estimated_objects& whole = estimates.whole();
-    totals_.events = whole.events.rounded();
-    totals_.allocations = whole.allocations.rounded();
-    totals_.reallocations = whole.reallocations.rounded();
-    totals_.frees = whole.frees.rounded();
-    totals_.bytes = whole.bytes.rounded();
-    totals_.live_bytes = whole.live_bytes.rounded();
-    totals_.live_objects = whole.live_objects.rounded();
-    totals_.peak_bytes = whole.peak_bytes.rounded();
-    totals_.peak_objects = whole.peak_objects.rounded();
+    const auto take = [](auto& to, const estimated_objects& from) {
+        to.reallocations = from.reallocations.rounded();
+        to.frees = from.frees.rounded();
+        to.bytes = from.bytes.rounded();
+        to.live_bytes = from.live_bytes.rounded();
+        to.live_objects = from.live_objects.rounded();
+        to.peak_bytes = from.peak_bytes.rounded();
+        to.peak_objects = from.peak_objects.rounded();
+    };
+    take(totals_, estimates.whole());
+    totals_.events = estimates.whole().events.rounded();
+    totals_.allocations = estimates.whole().allocations.rounded();
     for (std::size_t i = 0; i < counts_.size(); ++i) {
         subsystem_counts& s = counts_[i];
         const estimated_subsystem& from = estimates.subsystems()[i];
         s.first_tick = std::max(s.first_tick, estimates.cut_tick());
         s.last_tick = std::max(s.last_tick, s.first_tick);
-        s.reallocations = from.reallocations.rounded();
+        take(s, from);
         s.objects = from.allocations.rounded() + s.reallocations;
-        s.frees = from.frees.rounded();
         s.realloc_frees = from.realloc_frees.rounded();
-        s.bytes = from.bytes.rounded();
-        s.live_bytes = from.live_bytes.rounded();
-        s.live_objects = from.live_objects.rounded();
-        s.peak_bytes = from.peak_bytes.rounded();
-        s.peak_objects = from.peak_objects.rounded();
         s.freed_by_others = from.freed_by_others.rounded();
         for (std::size_t size = 0; size < s.sizes.size(); ++size)
             s.sizes[size] = static_cast<std::uint64_t>(from.sizes[size] + 0.5);

@@ -50,8 +50,8 @@ class weighted_sum {
 double sampling_probability(std::uint64_t bytes, std::uint64_t interval);
 
 // Regularised incomplete functions, to some 10^−9: P(shape, x) of the gamma distribution, I_x(a, b) of the beta
-// distribution. gamma_quantile: the x with
-// P(shape, x) = share; for a shape above 10^4, share is 0.0125 or 0.9875. Arguments above 0; a, b may be large.
+// distribution. gamma_quantile: the x with P(shape, x) = share; for a shape above 10^4, share is 0.0125 or 0.9875.
+// Arguments above 0; a, b may be large.
 double gamma_share(double shape, double x);
 double gamma_quantile(double shape, double share);
 double beta_share(double a, double b, double x);

@@ -22,8 +22,10 @@ using backend = record::recorder;
 }
 
 #define MILLPOND_KEEPS_REGISTERS
+#define MILLPOND_SLEEPS
 #endif
 #include "preload/interpose_exports.hpp"
+#include "preload/next_symbol.hpp"
 #include "preload/redirection.hpp"
 
 namespace {
@@ -38,7 +40,7 @@ template <class Function>
 Function next_of(Function& kept, const char* name) noexcept {
     Function found = __atomic_load_n(&kept, __ATOMIC_RELAXED);
     if (found == nullptr) {
-        found = reinterpret_cast<Function>(millpond::preload::redirection::behind(name));
+        found = reinterpret_cast<Function>(millpond::preload::next_symbol::find(name));
         __atomic_store_n(&kept, found, __ATOMIC_RELAXED);
     }
     return found;

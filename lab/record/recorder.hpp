@@ -27,8 +27,10 @@
 #include "lab/record/description.hpp"
 #include "lab/record/output.hpp"
 #include "lab/record/stream.hpp"
+#include "lab/trace/slot_file.h"
 #include "preload/call_site.hpp"
 #include "preload/context_finder.hpp"
+#include "preload/machine.hpp"
 #include "preload/real.hpp"
 
 namespace millpond::record {
@@ -54,7 +56,7 @@ class recorder {
                             realloc_parts parts = {}) noexcept;
     static void deallocate(void* p, const preload::call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
-    static bool is_asleep() noexcept { return is_asleep(__atomic_load_n(turn_, __ATOMIC_RELAXED)); }
+    static bool is_asleep() noexcept { return preload::machine::is_odd(*turn_); }
 
     // For a backend that chooses the events itself (sampler.hpp). Begins the recording, if it has not begun; where
     // nothing is recorded, one byte in 2^62 is chosen.
@@ -143,7 +145,9 @@ class recorder {
     static image_state image_;
     static process first_;
     static process* now_;
-    [[gnu::visibility("hidden")]] static const std::uint32_t* turn_;  // in the recording's file
+    // In the recording's file. The entries of the malloc layer know it by that name (preload/caller_words.hpp).
+    [[gnu::visibility("hidden")]] static const std::uint32_t* turn_ __asm__("millpond_turn");
+    static_assert(mpt_asleep == 1);
     [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;
 };
 

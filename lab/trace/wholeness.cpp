@@ -28,8 +28,7 @@ std::string partial_reason(const process_record& process) {
     if (!process.stop_reason.empty()) return process.stop_reason;
     if (!process.ended) return "the trace has no end: its last part is missing";
     if (process.stopped_early == 1) return "the recording stopped at --max-trace, before the program ended";
-    if (process.stopped_early == mpt_stop_asked)
-        return "the recording was ended on request, before the program ended";
+    if (process.stopped_early == mpt_stop_asked) return "the recording was ended on request, before the program ended";
     if (process.stopped_early != 0)
         return std::string("the recording stopped before the program ended: ") +
                std::strerror(static_cast<int>(process.stopped_early & 0xffff));

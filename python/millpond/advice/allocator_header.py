@@ -32,7 +32,7 @@ _COLUMNS = 120
 _SOURCES = (
     "lab/mallocs/classic_library.cpp", "preload/deep_binding.cpp", "preload/environment.cpp",
     "preload/exit_statistics.cpp", "preload/fork_mark.cpp", "preload/frame_rule.cpp", "preload/next_new.cpp",
-    "preload/real.cpp", "preload/redirection.cpp", "src/os/posix.cpp",
+    "preload/real.cpp", "src/os/posix.cpp",
 )  # fmt: skip
 # The same options as in cmake/preload_library.cmake and lab/mallocs/CMakeLists.txt.
 _OPTIONS = (

@@ -17,6 +17,7 @@ from typing import Literal, Self
 from msgspec import convert, field
 
 from millpond.rounds.pattern_data import Growth, LeftBlocks, Temporaries, Trend
+from millpond.statistics.difference_interval import Ends
 from millpond.system.records import NONE, NULL, Record
 from millpond.system.wording import plural
 
@@ -116,29 +117,26 @@ class TraceSummary(Record, frozen=True):
     modules_without_symbols: tuple[HiddenModule, ...] = ()
 
 
-Interval = tuple[float, float | None]  # the ends of a 95 % interval; None: the sample does not bound it
-
-
 class SampledIntervals(Record, frozen=True):
     """The 95 % intervals of figures that are estimated from a sample of the allocations."""
 
-    events: Interval | None = None
-    allocations: Interval | None = None
-    frees: Interval | None = None
-    reallocations: Interval | None = None
-    bytes: Interval | None = None
-    end_live_bytes: Interval | None = None
-    end_live_objects: Interval | None = None
-    peak_live_bytes: Interval | None = None
-    peak_live_objects: Interval | None = None
+    events: Ends | None = None
+    allocations: Ends | None = None
+    frees: Ends | None = None
+    reallocations: Ends | None = None
+    bytes: Ends | None = None
+    end_live_bytes: Ends | None = None
+    end_live_objects: Ends | None = None
+    peak_live_bytes: Ends | None = None
+    peak_live_objects: Ends | None = None
 
 
 class LifetimeIntervals(Record, frozen=True):
     """The 95 % intervals of percentiles, in seconds."""
 
-    p10: Interval
-    p50: Interval
-    p90: Interval
+    p10: Ends
+    p50: Ends
+    p90: Ends
 
 
 class NamelessModule(Record, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from math import hypot, inf
 
-Ends = tuple[float, float | None]  # of an interval; None: not bounded
+Ends = tuple[float, float | None]  # of an interval; None: the sample does not bound it
 
 
 def difference_interval(a: float, a_ends: Ends, b: float, b_ends: Ends) -> tuple[float, float]:

@@ -4,6 +4,22 @@
 from __future__ import annotations
 
 from harness import PROGRAMS, Program
+from trace_reading import Trace, count_marked
+
+KINDS = ("allocations", "frees", "reallocations")
+
+
+def said(stdout: bytes) -> list[tuple[int, ...]]:
+    """Returns the counts of each process as it printed them: (allocations, frees, reallocations)."""
+    numbers = [line.rsplit(b" ", 1) for line in stdout.splitlines()]
+    values = [int(value) for name, value in numbers if name.decode() in KINDS]
+    return [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
+
+
+def counted(trace: Trace) -> tuple[int, ...]:
+    """Returns the same counts of the marked events of one trace."""
+    counts = count_marked(trace)
+    return tuple(counts[kind] for kind in KINDS)
 
 
 def _modes(name: str, *modes: str) -> list[Program]:

@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 from harness import PROGRAMS, Outcome, Program, run_bare, run_recorded
 from real_programs import REAL_PROGRAMS
-from special_programs import COUNTED, FAMILY_PROGRAMS, LIMITED, SPECIAL_PROGRAMS
-from trace_reading import ALLOCATE, Trace, count_marked, read
+from special_programs import COUNTED, FAMILY_PROGRAMS, LIMITED, SPECIAL_PROGRAMS, counted, said
+from trace_reading import ALLOCATE, read
 
 Bare = Callable[[Program], Outcome]
 Recorded = Callable[[Program], tuple[Outcome, list[Path]]]
-
-KINDS = ("allocations", "frees", "reallocations")
 
 
 def by_name(programs: list[Program]) -> pytest.MarkDecorator:
@@ -27,18 +25,6 @@ def by_name(programs: list[Program]) -> pytest.MarkDecorator:
         pytest.param(each, marks=pytest.mark.more if each.name in left else (), id=each.name) for each in programs
     ]
     return pytest.mark.parametrize("program", values)
-
-
-def said(stdout: bytes) -> list[tuple[int, ...]]:
-    """Returns the counts of each process as it printed them: (allocations, frees, reallocations)."""
-    numbers = [line.rsplit(b" ", 1) for line in stdout.splitlines()]
-    values = [int(value) for name, value in numbers if name.decode() in KINDS]
-    return [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
-
-
-def counted(trace: Trace) -> tuple[int, ...]:
-    counts = count_marked(trace)
-    return tuple(counts[kind] for kind in KINDS)
 
 
 @by_name([*REAL_PROGRAMS, *SPECIAL_PROGRAMS])

@@ -12,27 +12,14 @@ from pathlib import Path
 import pytest
 from harness import BIN, Outcome, Program, run_recorded, traces_of
 from sleeping import Sleeper
-from special_programs import COUNTED, FAMILY_PROGRAMS
-from trace_reading import ALLOCATE, FREE, REALLOC_ALLOCATE, REALLOC_FREE, Trace, count_marked, number, read
+from special_programs import COUNTED, FAMILY_PROGRAMS, counted, said
+from trace_reading import ALLOCATE, FREE, REALLOC_ALLOCATE, REALLOC_FREE, count_marked, number, read
 
 Bare = Callable[[Program], Outcome]
 
 SAMPLE = 11  # an entry of the process
-KINDS = ("allocations", "frees", "reallocations")
 # Every allocation of 5000 bytes holds one that is chosen: 1 − e^−5000 is 1.
 EVERY_BYTE = ["--sample", "1"]
-
-
-def said(stdout: bytes) -> list[tuple[int, ...]]:
-    """Returns the counts of each process as it printed them: (allocations, frees, reallocations)."""
-    numbers = [line.rsplit(b" ", 1) for line in stdout.splitlines()]
-    values = [int(value) for name, value in numbers if name.decode() in KINDS]
-    return [tuple(values[i : i + 3]) for i in range(0, len(values), 3)]
-
-
-def counted(trace: Trace) -> tuple[int, ...]:
-    counts = count_marked(trace)
-    return tuple(counts[kind] for kind in KINDS)
 
 
 def sampled(program: Program, place: Path, options: list[str]) -> tuple[Outcome, list[Path]]:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from millpond.report.views.model import Row, Table, TableCell, name, several, table
-from millpond.rounds.characterisation import Interval, RecordedTrace, SampledIntervals, Subsystem
+from millpond.rounds.characterisation import RecordedTrace, SampledIntervals, Subsystem
+from millpond.statistics.difference_interval import Ends
 from millpond.system.wording import bytes_text, count_text, plural, seconds_text, within_text
 
 _FIGURES: tuple[tuple[str, Callable[[float | None], str]], ...] = (
@@ -53,5 +54,5 @@ def _cells(s: Subsystem) -> list[TableCell]:
     return [*cells, TableCell(count_text(s.sampled_objects), value=s.sampled_objects)]
 
 
-def _cell(value: float | None, ends: Interval | None, show: Callable[[float | None], str]) -> TableCell:
+def _cell(value: float | None, ends: Ends | None, show: Callable[[float | None], str]) -> TableCell:
     return TableCell(show(value), note=within_text(ends, show), value=value)
