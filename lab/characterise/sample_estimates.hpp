@@ -9,8 +9,8 @@
 // chosen as the highest. A quantile of lifetimes is that of the weighted objects that ended; its interval holds the
 // times that a test of the share of shorter lives (Clopper and Pearson, with the effective number of objects) does not
 // reject. Of a ring, blocks from before its cut are live there and may end, but were not allocated in it; counts are
-// those of the events since. consume() every batch, then finish(). Memory: 16 bytes for each sampled object that ended, and what contexts
-// take. Not thread-safe.
+// those of the events since. consume() every batch, then finish(). Memory: 16 bytes for each sampled object that ended,
+// and what contexts take. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -77,16 +77,42 @@ int control(pid_t root, const std::vector<std::string>& words) {
 void refuse_unfit(const program::command_line& app, const millpond::record::record_options& options) {
     const bool has_scopes = !options.scopes.empty() || !options.scopes_file.empty();
     if (options.is_idle && has_scopes) throw app.refusal("--idle does not go with --scope or --scopes");
-    if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || has_scopes))
-        throw app.refusal("--sample does not go with --owners, --frees, --scope or --scopes: they need every event");
-    if (options.ring_minutes > 0 &&
-        (options.sample_bytes == 0 || options.is_idle || options.scans || options.ahead_bytes != 0))
-        throw app.refusal("--ring needs --sample, and does not go with --idle, --scan or --ahead");
+    if (options.sample_bytes != 0 && (options.samples_owners || options.places_frees || options.scans || has_scopes))
+        throw app.refusal(
+            "--sample does not go with --owners, --frees, --scan, --scope or --scopes: they need every "
+            "event");
+    if (options.ring_minutes > 0 && (options.sample_bytes == 0 || options.is_idle || options.ahead_bytes != 0))
+        throw app.refusal("--ring needs --sample, and does not go with --idle or --ahead");
     if (options.attached_pid == 0) return;
     if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
         options.sample_bytes != 0 || has_scopes || !options.command.empty())
         throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
     if (options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
+}
+
+// The options for how much is recorded.
+void add_amounts(program::command_line& app, millpond::record::record_options& options) {
+    const auto size = [](program::command_option option) {
+        option.value_name("N")
+            .checked([](const std::string& text) {
+                return text.starts_with('-') ? std::string("expected a number of bytes, such as 500MB, not ") + text
+                                             : std::string();
+            })
+            .in_bytes();
+    };
+    size(app.option("--max-trace,--max-bytes", options.bytes_max,
+                    "stop recording after this many bytes; the program continues"));
+    size(app.option("--ahead", options.ahead_bytes,
+                    "map this much of the trace at the start and make no system call for it later, for programs "
+                    "that forbid themselves system calls"));
+    size(app.option("--sample", options.sample_bytes,
+                    "choose one byte in N, and record only the allocations that hold one and their frees"));
+    app.option("--ring", options.ring_minutes, "with --sample: keep the last minutes only, and what was alive then")
+        .value_name("MINUTES")
+        .positive();
+    app.option("--seed", options.sample_seed, "choose the same bytes in each recording (single-threaded programs)")
+        .value_name("SEED")
+        .positive();
 }
 
 // The options for what is recorded in addition.
@@ -127,19 +153,7 @@ int main(int argc, char** argv) {
                           .value_name("FILE");
     app.flag("--check-contexts", options.check_contexts,
              "compare 1 event in 64 with an uncached walk of its stack (1 in 4096 otherwise)");
-    const auto size = [](program::command_option option) {
-        option.value_name("N")
-            .checked([](const std::string& text) {
-                return text.starts_with('-') ? std::string("expected a number of bytes, such as 500MB, not ") + text
-                                             : std::string();
-            })
-            .in_bytes();
-    };
-    size(app.option("--max-trace,--max-bytes", options.bytes_max,
-                    "stop recording after this many bytes; the program continues"));
-    size(app.option("--ahead", options.ahead_bytes,
-                    "map this much of the trace at the start and make no system call for it later, for programs "
-                    "that forbid themselves system calls"));
+    add_amounts(app, options);
     app.option("--for", options.seconds_max,
                "stop the program after this many seconds: SIGINT, 5 s later SIGTERM, 5 s later SIGKILL")
         .value_name("SECONDS")
@@ -152,14 +166,6 @@ int main(int argc, char** argv) {
             return octal ? std::string() : "expected permissions in octal, such as 640, not " + text;
         });
     add_extras(app, options);
-    size(app.option("--sample", options.sample_bytes,
-                    "choose one byte in N, and record only the allocations that hold one and their frees"));
-    app.option("--ring", options.ring_minutes, "with --sample: keep the last minutes only, and what was alive then")
-        .value_name("MINUTES")
-        .positive();
-    app.option("--seed", options.sample_seed, "choose the same bytes in each recording (single-threaded programs)")
-        .value_name("SEED")
-        .positive();
     app.flag("--idle", options.is_idle,
              "start asleep: allocations pass through until 'millpond trace control PID start'; each stretch up to "
              "'stop' is a trace FILE-1, FILE-2 ...");

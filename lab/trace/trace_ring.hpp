@@ -8,8 +8,8 @@
 //
 // A sampled event is small, so memory and time are those of the dropped events. A slot is dropped if it has events only
 // and was closed before the cut; a thread that seldom allocates keeps its older events in its open block. So the trace
-// has every event from the cut on, and of earlier ones at least the allocations of the blocks that were alive then, with
-// their own times, threads and contexts. Nothing is estimated: live bytes and lifetimes stay exact for the sample.
+// has every event from the cut on, and of earlier ones at least the allocations of the blocks that were alive then,
+// with their own times, threads and contexts. Nothing is estimated: live bytes and lifetimes stay exact for the sample.
 //
 // Killed at any point, the file is as before the cut or as after it (slot_file.h). One cut at a time. Not thread-safe,
 // but the recorded processes go on.

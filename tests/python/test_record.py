@@ -145,6 +145,13 @@ def test_the_last_minutes_of_a_sample_are_a_ring(lab: FakeLab) -> None:
     assert (done.status, done.stdout) == (0, "--sample 512KiB --ring 2.5 -o x.mpt -- ls\n")
 
 
+@pytest.mark.parametrize("words", [("--with", "owners"), ("--with", "frees"), ("--with", "scan"), ("--scope", "f")])
+def test_a_sample_goes_with_nothing_that_needs_every_event(lab: FakeLab, words: tuple[str, ...]) -> None:
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", "--sample", "1MB", *words, "ls")
+    assert done.status == 2
+    assert f"--sample does not go with {' '.join(words) if words[0] == '--with' else words[0]}" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -132,7 +132,7 @@ def _prove_sample(request: RecordRequest) -> None:
         size(request.sample)
     except ValueError as error:
         raise Failure(Status.USAGE, f"--sample: {error}") from None
-    needing = [f"--with {one}" for one in ("owners", "frees") if one in request.extras]
+    needing = [f"--with {one}" for one in ("owners", "frees", "scan") if one in request.extras]
     needing += ["--scope"] if request.scope else []
     if needing:
         raise Failure(Status.USAGE, f"--sample does not go with {needing[0]}, which needs every event")
@@ -148,7 +148,7 @@ def _prove_last(request: RecordRequest) -> None:
     if request.sample is None:
         raise Failure(Status.USAGE, f"--window {wanted[0]} needs --sample BYTES, such as --sample 512KiB")
     names = {name for name, _ in request.settings}
-    others = [f"--with {one}" for one in ("idle", "scan") if one in request.extras]
+    others = ["--with idle"] if "idle" in request.extras else []
     others += ["--set ahead"] if "ahead" in names else []
     if others:
         raise Failure(Status.USAGE, f"--window {wanted[0]} does not go with {others[0]}")

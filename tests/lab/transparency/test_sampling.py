@@ -136,7 +136,7 @@ def contexts_of(trace: Path) -> tuple[dict[tuple[str, ...], list[tuple[int, int,
 
 
 def test_options_that_need_every_event_are_refused(tmp_path: Path) -> None:
-    for option in ("--frees", "--scope=main"):
+    for option in ("--frees", "--scan", "--scope=main"):
         done = run_recorded(Program("calls", ("{programs}/calls",)), tmp_path / option, tmp_path / "t.mpt",
                             ["--sample", "1000", option])  # fmt: skip
         assert done.status == 2
@@ -198,7 +198,7 @@ def test_a_killed_recorder_of_a_ring_leaves_a_whole_trace(whole: list[int], tmp_
 
 
 def test_a_ring_is_refused_without_a_sample_or_asleep(tmp_path: Path) -> None:
-    for options in ([], ["--sample", "1000", "--idle"], ["--sample", "1000", "--scan"]):
+    for options in ([], ["--sample", "1000", "--idle"]):
         done = run_recorded(Program("calls", ("{programs}/calls",)), tmp_path / "-".join(["x", *options]),
                             tmp_path / "t.mpt", ["--ring", "1", *options])  # fmt: skip
         assert done.status == 2

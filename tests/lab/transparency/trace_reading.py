@@ -197,7 +197,7 @@ def read(path: Path) -> Trace:
             break
         (frame, frame_bytes, magic, version, kind, codec, layout, thread, _, count, stored, payload_bytes,
          _, first, _, _) = HEADER.unpack_from(data, at)  # fmt: skip
-        assert (frame, magic) == (FRAME_MAGIC, BLOCK_MAGIC) and version in (1, 2), f"no block at offset {at}"
+        assert (frame, magic) == (FRAME_MAGIC, BLOCK_MAGIC) and version in (1, 2, 3), f"no block at offset {at}"
         if codec == 0:
             assert frame_bytes == 56 + stored
             payload = data[at + 64 : at + 64 + stored]
