@@ -21,6 +21,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr char record_library[] = "libmillpond-record.so";
 constexpr auto patience = std::chrono::seconds(5);
+constexpr auto patience_without_parents = std::chrono::milliseconds(500);
 constexpr unsigned unsafe_places =
     thread_places::loader | thread_places::allocator | thread_places::process | thread_places::recorder;
 // The results of the recorder's join that are no errno: recorder::refusals.
@@ -64,14 +65,20 @@ void attachment::note_stop(steady::time_point since) {
         std::max(longest_stop_, std::chrono::duration_cast<std::chrono::microseconds>(steady::now() - since));
 }
 
-// Stops one thread after the other, until one is at a safe place, and acts in it until that returns true.
+// Stops one thread after the other, until one is at a safe place, and acts in it until that returns true. One with
+// children comes into question late, because tracing it can disturb others (thread_stop.hpp).
 bool attachment::with_safe_thread(const thread_places& places, const action& act) {
-    for (const auto end = steady::now() + patience; steady::now() < end; let_it_run()) {
-        for (const pid_t id : process_.threads()) {
+    const auto begin = steady::now();
+    for (; steady::now() < begin + patience; let_it_run()) {
+        const std::vector<pid_t> threads = process_.threads();
+        const bool takes_parents = threads.size() == 1 || steady::now() > begin + patience_without_parents;
+        for (const pid_t id : threads) {
+            if (!takes_parents && process_.has_children(id)) continue;
             const auto since = steady::now();
             bool done = false;
             {
                 traced_thread thread(process_, id);
+                thread.interrupt();
                 if (!thread.wait() || (places.of(id) & unsafe_places) != 0) continue;
                 remote_call in(thread, places.libc());
                 done = act(in);

@@ -120,10 +120,16 @@ std::vector<pid_t> target_process::threads() const {
     for (const auto& entry : fs::directory_iterator(folder() + "/task", gone))
         all.push_back(static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10)));
     std::sort(all.begin(), all.end());
-    std::stable_partition(all.begin(), all.end(), [&](pid_t thread) {
-        return read_line(folder() + "/task/" + std::to_string(thread) + "/children").empty();
-    });
     return all;
+}
+
+bool target_process::has_children(pid_t thread) const {
+    return !read_line(folder() + "/task/" + std::to_string(thread) + "/children").empty();
+}
+
+bool target_process::ignores(int number) const {
+    const bool by_default = number == SIGCHLD || number == SIGCONT || number == SIGURG || number == SIGWINCH;
+    return has_signal("SigIgn", number) || (by_default && !has_signal("SigCgt", number));
 }
 
 std::vector<mapped_file> target_process::modules() const {

@@ -40,11 +40,13 @@ class target_process {
     pid_t pid() const { return pid_; }
     // Returns its number in its own pid namespace.
     pid_t own_pid() const;
-    bool is_running() const;  // neither ended nor a zombie
-    // Those with children come last, to be traced as briefly as possible: a SIGCHLD that a program ignores is not
-    // ignored while the thread that has forked is traced, and ends a call of any other thread with EINTR.
-    std::vector<pid_t> threads() const;
+    bool is_running() const;             // neither ended nor a zombie
+    std::vector<pid_t> threads() const;  // in the order of their numbers
     bool has_thread_ended(pid_t thread) const;
+    // Returns whether this thread has forked children that are there; false where the kernel does not tell.
+    bool has_children(pid_t thread) const;
+    // Returns whether this signal has no effect on the process, by its own choice or by default.
+    bool ignores(int number) const;
     std::vector<mapped_file> modules() const;
     // The first mapped file whose name (without folders) begins so.
     std::optional<mapped_file> find_module(const std::string& name_begin) const;

@@ -66,14 +66,20 @@ traced_thread::traced_thread(const target_process& process, pid_t id) : process_
         const int error = errno;
         state_ = ended;
         if (!process_.has_thread_ended(id_)) process_.refuse_trace(error);
-        return;
     }
-    (void)ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr);
 }
 
+// A thread can be let go only where it has stopped.
 traced_thread::~traced_thread() {
-    if (state_ == running) wait();
+    if (state_ == running) {
+        interrupt();
+        wait();
+    }
     if (state_ == stopped) (void)ptrace(PTRACE_DETACH, id_, nullptr, nullptr);
+}
+
+void traced_thread::interrupt() const {
+    if (state_ == running) (void)ptrace(PTRACE_INTERRUPT, id_, nullptr, nullptr);
 }
 
 // Sleeps until SIGCHLD tells of a stop, and not between tries: a thread that gives its turn away again and again comes
@@ -102,6 +108,7 @@ bool traced_thread::wait() {
             enter_call_again();
             return true;
         }
+        if (process_.ignores(WSTOPSIG(status))) enter_call_again();
         state_ = running;
         (void)ptrace(PTRACE_CONT, id_, nullptr, as_pointer(static_cast<unsigned>(WSTOPSIG(status))));
     }

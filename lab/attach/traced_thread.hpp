@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// traced_thread: one thread of another process, stopped by ptrace until this object ends.
+// traced_thread: one thread of another process, traced by ptrace until this object ends.
 //
-//   traced_thread t(process, id)   asks it to stop (PTRACE_SEIZE, PTRACE_INTERRUPT), and does not wait
+//   traced_thread t(process, id)   it runs on (PTRACE_SEIZE)
+//   t.interrupt()                  asks it to stop, and does not wait
 //   t.wait()                       until it has stopped; false: it has ended
 //   ~traced_thread()               it goes on
 //
 // A signal that comes in between is delivered first. A system call that waits is interrupted, and the kernel begins it
-// again. Some calls return EINTR instead, even though the program has received no signal (epoll_wait, sigtimedwait,
-// reads with a time-out). wait() makes the thread enter these again, with their whole time-out. Only the thread that
-// made this object may use it. x86-64.
+// again. Some calls return EINTR instead, even though the program has received no signal, or one that it ignores
+// (epoll_wait, sigtimedwait, reads with a time-out). wait() makes the thread enter these again, with their whole
+// time-out. Only the thread that made this object may use it. x86-64.
 #pragma once
 
 #include <sys/types.h>
@@ -29,7 +30,8 @@ class traced_thread {
     traced_thread(const traced_thread&) = delete;
     traced_thread& operator=(const traced_thread&) = delete;
 
-    // Waits until the thread has stopped; false if it has ended.
+    void interrupt() const;
+    // Waits until the thread has stopped; false if it has ended. Call interrupt() before.
     bool wait();
     pid_t id() const { return id_; }
 
