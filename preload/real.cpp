@@ -14,13 +14,13 @@ namespace millpond::preload {
 namespace {
 
 struct provider_functions {
-    void* (*allocate)(std::size_t);
-    void* (*allocate_zeroed)(std::size_t, std::size_t);
-    void* (*reallocate)(void*, std::size_t);
-    void (*deallocate)(void*);
-    void* (*memalign)(std::size_t, std::size_t);
-    int (*posix_memalign)(void**, std::size_t, std::size_t);
-    std::size_t (*usable_size)(void*);
+    void* (*allocate)(std::size_t) noexcept;
+    void* (*allocate_zeroed)(std::size_t, std::size_t) noexcept;
+    void* (*reallocate)(void*, std::size_t) noexcept;
+    void (*deallocate)(void*) noexcept;
+    void* (*memalign)(std::size_t, std::size_t) noexcept;
+    int (*posix_memalign)(void**, std::size_t, std::size_t) noexcept;
+    std::size_t (*usable_size)(void*) noexcept;
 };
 provider_functions next_provider;
 
@@ -54,10 +54,10 @@ bool real::find_provider() noexcept {
         same || (found.allocate_zeroed != nullptr && found.reallocate != nullptr && found.deallocate != nullptr);
     const bool is_libc = !usable || same;
     __atomic_store_n(&provider_, is_libc ? libc : foreign, __ATOMIC_RELEASE);
-    if (is_libc) {
-        __atomic_store_n(&allocate_, &__libc_malloc, __ATOMIC_RELAXED);
-        __atomic_store_n(&deallocate_, &__libc_free, __ATOMIC_RELAXED);
-    }
+    __atomic_store_n(&allocate_, is_libc ? &__libc_malloc : found.allocate, __ATOMIC_RELAXED);
+    __atomic_store_n(&allocate_zeroed_, is_libc ? &__libc_calloc : found.allocate_zeroed, __ATOMIC_RELAXED);
+    __atomic_store_n(&reallocate_, is_libc ? &__libc_realloc : found.reallocate, __ATOMIC_RELAXED);
+    __atomic_store_n(&deallocate_, is_libc ? &__libc_free : found.deallocate, __ATOMIC_RELAXED);
     return is_libc;
 }
 
@@ -71,14 +71,24 @@ bool real::makes_room(std::size_t bytes) noexcept {
     return has_room;
 }
 
+// The provider is not known yet.
+void* real::first_allocate(std::size_t bytes) noexcept { return allocate(bytes); }
+void* real::first_allocate_zeroed(std::size_t, std::size_t bytes) noexcept { return allocate_zeroed(bytes); }
+void* real::first_reallocate(void* old, std::size_t bytes) noexcept { return reallocate(old, bytes); }
+void real::first_deallocate(void* p) noexcept { deallocate(p); }
+
+std::size_t real::first_usable_size(void* p) noexcept {
+    usable_size_function* found = is_libc() ? nullptr : next_provider.usable_size;
+    if (found == nullptr) look_up(found, "malloc_usable_size");
+    if (found == nullptr) found = [](void*) noexcept -> std::size_t { return 0; };
+    __atomic_store_n(&usable_size_, found, __ATOMIC_RELAXED);
+    return found(p);
+}
+
 // The provider is another one than the C library, or not known yet.
-void* real::other_allocate(std::size_t bytes) noexcept { return allocate(bytes); }
-void* real::other_allocate_zeroed(std::size_t bytes) noexcept { return allocate_zeroed(bytes); }
 void* real::other_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
     return allocate_aligned(alignment, bytes);
 }
-void* real::other_reallocate(void* old, std::size_t bytes) noexcept { return reallocate(old, bytes); }
-void real::other_deallocate(void* p) noexcept { deallocate(p); }
 
 void* real::foreign_allocate(std::size_t bytes) noexcept { return next_provider.allocate(bytes); }
 void* real::foreign_allocate_zeroed(std::size_t bytes) noexcept { return next_provider.allocate_zeroed(1, bytes); }
@@ -94,19 +104,6 @@ void* real::foreign_allocate_aligned(std::size_t alignment, std::size_t bytes) n
             : next_provider.posix_memalign(&p, alignment < sizeof(void*) ? sizeof(void*) : alignment, bytes);
     if (error != 0) errno = error;
     return error == 0 ? p : nullptr;
-}
-
-std::size_t real::usable_size(void* p) noexcept {
-    using function = std::size_t (*)(void*);
-    static function found = nullptr;
-    function usable = __atomic_load_n(&found, __ATOMIC_RELAXED);
-    if (usable == nullptr) {
-        is_libc();
-        usable = next_provider.usable_size;
-        if (usable == nullptr) look_up(usable, "malloc_usable_size");
-        __atomic_store_n(&found, usable, __ATOMIC_RELAXED);
-    }
-    return usable != nullptr ? usable(p) : 0;
 }
 
 bool real::trim(std::size_t kept_bytes) noexcept {

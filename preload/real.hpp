@@ -45,13 +45,13 @@ class real {
         return __atomic_load_n(&allocate_, __ATOMIC_RELAXED)(bytes);
     }
     static void* allocate_zeroed_once(std::size_t bytes) noexcept {
-        return is_known_libc() ? __libc_calloc(1, bytes) : other_allocate_zeroed(bytes);
+        return __atomic_load_n(&allocate_zeroed_, __ATOMIC_RELAXED)(1, bytes);
     }
     static void* allocate_aligned_once(std::size_t alignment, std::size_t bytes) noexcept {
         return is_known_libc() ? __libc_memalign(alignment, bytes) : other_allocate_aligned(alignment, bytes);
     }
     static void* reallocate_once(void* old, std::size_t bytes) noexcept {
-        return is_known_libc() ? __libc_realloc(old, bytes) : other_reallocate(old, bytes);
+        return __atomic_load_n(&reallocate_, __ATOMIC_RELAXED)(old, bytes);
     }
     static void deallocate_once(void* p) noexcept { __atomic_load_n(&deallocate_, __ATOMIC_RELAXED)(p); }
     static void deallocate(void* p) noexcept {
@@ -59,7 +59,8 @@ class real {
             return __libc_free(p);
         foreign_deallocate(p);
     }
-    static std::size_t usable_size(void* p) noexcept;
+    // 0 if the provider does not tell.
+    static std::size_t usable_size(void* p) noexcept { return __atomic_load_n(&usable_size_, __ATOMIC_RELAXED)(p); }
     // They call malloc_trim and mallinfo2 if the provider has them; otherwise nothing is returned, and the figures are
     // 0.
     static bool trim(std::size_t kept_bytes) noexcept;
@@ -89,7 +90,10 @@ class real {
 
   private:
     using allocate_function = void*(std::size_t) noexcept;
+    using allocate_zeroed_function = void*(std::size_t, std::size_t) noexcept;
+    using reallocate_function = void*(void*, std::size_t) noexcept;
     using deallocate_function = void(void*) noexcept;
+    using usable_size_function = std::size_t(void*) noexcept;
     enum : int { unknown, libc, foreign };
     template <class Provider>
     [[gnu::always_inline]] static void* ask(std::size_t bytes, Provider provider) noexcept {
@@ -101,11 +105,12 @@ class real {
     [[gnu::always_inline]] static bool is_known_libc() noexcept {
         return __builtin_expect(__atomic_load_n(&provider_, __ATOMIC_RELAXED) == libc, 1) != 0;
     }
-    static void* other_allocate(std::size_t bytes) noexcept;
-    static void* other_allocate_zeroed(std::size_t bytes) noexcept;
+    static void* first_allocate(std::size_t bytes) noexcept;
+    static void* first_allocate_zeroed(std::size_t count, std::size_t bytes) noexcept;
     static void* other_allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
-    static void* other_reallocate(void* old, std::size_t bytes) noexcept;
-    static void other_deallocate(void* p) noexcept;
+    static void* first_reallocate(void* old, std::size_t bytes) noexcept;
+    static void first_deallocate(void* p) noexcept;
+    static std::size_t first_usable_size(void* p) noexcept;
     static bool makes_room(std::size_t bytes) noexcept;
     static bool find_provider() noexcept;
     static void* foreign_allocate(std::size_t) noexcept;
@@ -115,9 +120,12 @@ class real {
     static void foreign_deallocate(void*) noexcept;
 
     static inline int provider_ = unknown;
-    // The C library's, once it is known to be the provider: one jump through memory, without a branch.
-    static constinit inline allocate_function* allocate_ = &other_allocate;
-    static constinit inline deallocate_function* deallocate_ = &other_deallocate;
+    // The provider's, once that is known: one jump through memory, without a branch.
+    static constinit inline allocate_function* allocate_ = &first_allocate;
+    static constinit inline allocate_zeroed_function* allocate_zeroed_ = &first_allocate_zeroed;
+    static constinit inline reallocate_function* reallocate_ = &first_reallocate;
+    static constinit inline deallocate_function* deallocate_ = &first_deallocate;
+    static constinit inline usable_size_function* usable_size_ = &first_usable_size;
 };
 
 }  // namespace millpond::preload

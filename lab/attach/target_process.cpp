@@ -217,7 +217,8 @@ void target_process::refuse_unfit(const std::string& library) const {
         refuse("it uses musl, and the recorder needs glibc; build the program with glibc");
     if (!kind.has_interpreter && !find_module("ld-linux"))
         refuse("it is a static program, whose malloc cannot be replaced; link it dynamically");
-    if (!find_module("libc.so.6")) refuse("it has loaded no C library (libc.so.6), which the recorder needs");
+    if (!find_module("libc.so.6"))
+        refuse("it has loaded no C library (libc.so.6), which the recorder needs; if it has just started, try again");
     if (has_line(folder() + "/environ", "MILLPOND_RECORD=") ||
         (find_module("libmillpond-") && !find_module("libmillpond-record.so")))
         refuse("it runs under Millpond already; stop it, and start it without");

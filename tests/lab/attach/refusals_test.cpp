@@ -198,7 +198,9 @@ TEST_F(refusals, a_static_program) {
 
 TEST_F(refusals, a_program_without_a_c_library) {
     map({usual_interpreter});
-    EXPECT_EQ(reason(), refused("it has loaded no C library (libc.so.6), which the recorder needs"));
+    EXPECT_EQ(
+        reason(),
+        refused("it has loaded no C library (libc.so.6), which the recorder needs; if it has just started, try again"));
 }
 
 TEST_F(refusals, a_program_that_runs_under_millpond) {

@@ -41,6 +41,12 @@ class RunningProgram:
             self.stdin.flush()
             assert self.stdout.readline() == "ok\n", line
 
+    def wait_for_work(self) -> None:
+        """Waits until all threads of `attended` have been started."""
+        self.stdin.write("s")
+        self.stdin.flush()
+        assert self.stdout.readline().startswith("allocations ")
+
     def start_recorder(self, trace: str, *options: str) -> subprocess.Popen[str]:
         argv = [str(RECORD), "--attach", str(self.pid), "-o", str(self.folder / trace), *options]
         return subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=self.environment)

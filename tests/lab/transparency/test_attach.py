@@ -34,11 +34,15 @@ SIZES, STEP = 1000, 37  # of marked.hpp: sizes go around
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Starter]:
-    """Returns a function that starts a program; all are killed in the end."""
+    """Returns a function that starts a program, by default `served`, and waits until that runs; all are killed in the
+    end.
+    """
     made: list[RunningProgram] = []
 
     def start(*command: str) -> RunningProgram:
         made.append(RunningProgram(tmp_path, command or SERVED))
+        if not command:
+            made[-1].tell("a 0")
         return made[-1]
 
     yield start
@@ -170,6 +174,7 @@ def test_an_allocating_program_is_not_disturbed(running: Starter) -> None:
     print("seed", seed)
     spans = random.Random(seed)
     one = running(*ATTENDED)
+    one.wait_for_work()
     for n in range(scaled(40, 5)):
         recorder = one.start_recorder("t.mpt", "--for", f"{spans.uniform(0.01, 0.1):.3f}")
         said = recorder.communicate(timeout=LIMIT_SECONDS)[1]
@@ -190,8 +195,9 @@ def test_an_allocating_program_is_not_disturbed(running: Starter) -> None:
 )
 def test_programs_whose_malloc_is_inside_are_refused(running: Starter, program: str, reason: str) -> None:
     one = running(str(PROGRAMS / program))
+    one.tell("a 3")
     assert reason in one.refusal()
-    one.tell("a 3", "f 3")
+    one.tell("f 3")
     assert one.end("x 5") == (5, "")
 
 
