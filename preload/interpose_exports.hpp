@@ -112,7 +112,7 @@ template <class Backend = backend>
 }  // namespace millpond::preload
 
 #ifdef MILLPOND_SLEEPS
-// Where the entries of caller_words.hpp continue while the backend sleeps.
+// The entries of caller_words.hpp continue here while the backend sleeps.
 extern "C" {
 [[gnu::visibility("hidden"), gnu::used]] void* millpond_pass_malloc(std::size_t bytes) noexcept {
     return millpond::preload::real::allocate_once(bytes);

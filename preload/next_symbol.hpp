@@ -15,7 +15,7 @@ class next_symbol {
   public:
     using finder = void*(const char* name) noexcept;
 
-    // Returns null if there is none.
+    // Returns null if it does not exist.
     static void* find(const char* name) noexcept {
         finder* const replaced = __atomic_load_n(&finder_, __ATOMIC_ACQUIRE);
         return replaced != nullptr ? replaced(name) : dlsym(RTLD_NEXT, name);
