@@ -13,7 +13,7 @@ import pytest
 from harness import BIN, Outcome, Program, run_recorded, traces_of
 from sleeping import Sleeper
 from special_programs import COUNTED, FAMILY_PROGRAMS, counted, said
-from trace_reading import ALLOCATE, FREE, REALLOC_ALLOCATE, REALLOC_FREE, count_marked, number, read
+from trace_reading import ALLOCATE, FREE, REALLOC_ALLOCATE, REALLOC_FREE, Trace, count_marked, number, read
 
 Bare = Callable[[Program], Outcome]
 
