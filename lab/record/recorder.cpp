@@ -68,7 +68,6 @@ thread_local recorder::per_thread recorder::thread_ = {};
 constinit recorder::image_state recorder::image_{};
 constinit recorder::process recorder::first_{};
 constinit recorder::process* recorder::now_ = &recorder::first_;
-constinit const std::uint32_t* recorder::turn_ = &always_awake;
 
 [[gnu::always_inline]] inline void recorder::watch(const preload::call_site& site) noexcept {
     if (image_.watcher != nullptr) [[unlikely]]
@@ -416,7 +415,7 @@ void recorder::begin_image() noexcept {
     preload::find_variable(frees_variable, frees, sizeof frees);
     image_.places_frees = frees[0] != 0;
     prepare_image();
-    turn_ = &first_.out.shared().turn;
+    millpond_turn = &first_.out.shared().turn;
     if (const std::uint32_t now = turn(); !is_asleep(now)) {
         if (!begin_process(first_, now)) return;
         attach();  // at once, because a program may lower its limits before its first event
@@ -473,7 +472,7 @@ int recorder::join(const char* partial, bool places_frees) noexcept {
         const std::uint32_t asleep = (image_.left_turn + 1) | std::uint32_t{mpt_asleep};
         __atomic_store_n(&fresh->out.shared().turn, asleep, __ATOMIC_RELEASE);
         __atomic_store_n(&now_, fresh, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&turn_, &fresh->out.shared().turn, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&millpond_turn, &fresh->out.shared().turn, __ATOMIC_SEQ_CST);
         __atomic_store_n(&image_.state, recording_on, __ATOMIC_RELEASE);
     } else {
         preload::give_pages(fresh, sizeof(process));
@@ -488,7 +487,7 @@ bool recorder::leave() noexcept {
     mpt_slot_file* const file = &now_->out.shared();
     image_.left_turn = turn() | std::uint32_t{mpt_asleep};
     image_.state = off;
-    turn_ = &always_asleep;
+    millpond_turn = &always_asleep;
     process* const last = now_;
     last->former = image_.former;
     image_.former = nullptr;
@@ -746,3 +745,5 @@ void recorder::deallocate(void* p, const preload::call_site& site) noexcept {
 }
 
 }  // namespace millpond::record
+
+constinit const std::uint32_t* millpond_turn = &millpond::record::always_awake;

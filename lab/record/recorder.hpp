@@ -33,6 +33,9 @@
 #include "preload/machine.hpp"
 #include "preload/real.hpp"
 
+// In the recording's file: odd while that is asleep (mpt_asleep). The malloc layer's entries know it by this name.
+extern "C" [[gnu::visibility("hidden")]] const std::uint32_t* millpond_turn;
+
 namespace millpond::record {
 
 // The choice of a sampled recording. `bytes`: of which one is chosen, on average; 0 while that is not known.
@@ -56,7 +59,7 @@ class recorder {
                             realloc_parts parts = {}) noexcept;
     static void deallocate(void* p, const preload::call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
-    static bool is_asleep() noexcept { return preload::machine::is_odd(*turn_); }
+    static bool is_asleep() noexcept { return preload::machine::is_odd(*millpond_turn); }
 
     // For a backend that chooses the events itself (sampler.hpp). Begins the recording, if it has not begun; where
     // nothing is recorded, one byte in 2^62 is chosen.
@@ -120,7 +123,7 @@ class recorder {
                                    const preload::call_site& site, const Call& call,
                                    bool has_registers = false) noexcept;
     static void watch(const preload::call_site& site) noexcept;
-    static std::uint32_t turn() noexcept { return __atomic_load_n(turn_, __ATOMIC_ACQUIRE); }
+    static std::uint32_t turn() noexcept { return __atomic_load_n(millpond_turn, __ATOMIC_ACQUIRE); }
     static bool is_asleep(std::uint32_t turn) noexcept { return (turn & std::uint32_t{mpt_asleep}) != 0; }
     static bool is_recording() noexcept;
     static bool start_process() noexcept;
@@ -145,8 +148,6 @@ class recorder {
     static image_state image_;
     static process first_;
     static process* now_;
-    // In the recording's file. The entries of the malloc layer know it by that name (preload/caller_words.hpp).
-    [[gnu::visibility("hidden")]] static const std::uint32_t* turn_ __asm__("millpond_turn");
     static_assert(mpt_asleep == 1);
     [[gnu::tls_model("initial-exec")]] static thread_local per_thread thread_;
 };
