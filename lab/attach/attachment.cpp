@@ -49,7 +49,7 @@ attachment::attachment(pid_t pid, std::string library) : process_(pid), library_
     std::vector<symbols::raw_symbol> functions;
     symbols::elf_file(library_).append_functions(functions);
     for (const symbols::raw_symbol& function : functions) {
-        if (function.name == "millpond_attach_is_asleep") offsets_.is_asleep = function.address;
+        if (function.name == "millpond_attach_is_at_rest") offsets_.is_at_rest = function.address;
         if (function.name == "millpond_attach_join") offsets_.join = function.address;
         if (function.name == "millpond_attach_enable") offsets_.enable = function.address;
         if (function.name == "millpond_attach_disable") offsets_.disable = function.address;
@@ -115,7 +115,7 @@ bool attachment::with_all_stopped(const thread_places& places, unsigned avoided,
 attachment::entries attachment::find_entries() const {
     const auto module = process_.find_module(record_library);
     if (!module) return {};
-    return {module->first + offsets_.is_asleep, module->first + offsets_.join, module->first + offsets_.enable,
+    return {module->first + offsets_.is_at_rest, module->first + offsets_.join, module->first + offsets_.enable,
             module->first + offsets_.disable, module->first + offsets_.leave};
 }
 
@@ -129,14 +129,14 @@ std::uint64_t attachment::load(remote_call& in, const thread_places& places) {
 // Ends what is left of a recording whose tracer was killed, or of a parent's in a forked child.
 void attachment::end_former() {
     const entries in_library = find_entries();
-    if (in_library.is_asleep == 0) return;
-    bool is_asleep = false;
+    if (in_library.is_at_rest == 0) return;
+    bool is_at_rest = false;
     with_safe_thread(thread_places(process_), [&](remote_call& in) {
-        is_asleep = (in.call(in_library.is_asleep, {}) & 1) != 0;
+        is_at_rest = (in.call(in_library.is_at_rest, {}) & 1) != 0;
         return true;
     });
-    if (is_asleep) end();
-    if (!is_asleep || !release())
+    if (is_at_rest) end();
+    if (!is_at_rest || !release())
         refuse(
             "the program is recorded already; end that recording, or complete it with 'millpond trace record "
             "--finish FILE' if its recorder was killed");

@@ -47,7 +47,7 @@ class attachment {
 
   private:
     struct entries {
-        std::uint64_t is_asleep = 0, join = 0, enable = 0, disable = 0, leave = 0;
+        std::uint64_t is_at_rest = 0, join = 0, enable = 0, disable = 0, leave = 0;
     };
     using action = std::function<bool(remote_call&)>;
 

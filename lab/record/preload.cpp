@@ -58,8 +58,8 @@ extern "C" {
 [[gnu::visibility("default")]] int millpond_attach_join(const char* partial, unsigned places_frees) noexcept {
     return millpond::record::recorder::join(partial, places_frees != 0);
 }
-[[gnu::visibility("default")]] bool millpond_attach_is_asleep() noexcept {
-    return millpond::record::recorder::is_asleep();
+[[gnu::visibility("default")]] bool millpond_attach_is_at_rest() noexcept {
+    return millpond::record::recorder::is_at_rest();
 }
 [[gnu::visibility("default")]] std::uint64_t millpond_attach_enable() noexcept {
     return millpond::preload::redirection::enable();

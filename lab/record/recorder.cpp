@@ -481,6 +481,8 @@ int recorder::join(const char* partial, bool places_frees) noexcept {
     return error;
 }
 
+bool recorder::is_at_rest() noexcept { return image_.state != recording_on || is_asleep(turn()); }
+
 bool recorder::leave() noexcept {
     if (image_.state != recording_on) return true;
     if (!is_asleep(turn())) return false;

@@ -76,6 +76,8 @@ class recorder {
     // thread, as any caller of the C library.
     enum refusals : int { no_malloc = 1001, own_malloc = 1002 };
     static int join(const char* partial, bool places_frees) noexcept;
+    // Returns whether nothing is recorded: there is no recording, perhaps since join() failed, or it sleeps.
+    static bool is_at_rest() noexcept;
     // Leaves the recording that this process has, and gives its memory back. Returns false if that is awake. All other
     // threads are stopped, and none of them is inside this library.
     static bool leave() noexcept;

@@ -42,6 +42,7 @@ class Fault:
     program: str
     caller: str = ""
     forked: bool = False  # only in forked children
+    options: tuple[str, ...] = ()  # of the recording
 
     def environment(self, report: Path) -> dict[str, str]:
         wanted = f"{self.kind}:{self.n}:{self.error}:{self.how_long}"
@@ -116,8 +117,8 @@ def run(argv: Sequence[str | Path], folder: Path, extra: dict[str, str] | None =
     return Outcome(process.returncode, stdout, stderr)
 
 
-def record(folder: Path, extra: dict[str, str] | None = None) -> Outcome:
-    return run([RECORD, "-o", folder / "t.mpt", "--", PROGRAM], folder, extra)
+def record(folder: Path, extra: dict[str, str] | None = None, options: Sequence[str] = ()) -> Outcome:
+    return run([RECORD, "-o", folder / "t.mpt", *options, "--", PROGRAM], folder, extra)
 
 
 def finish(folder: Path, extra: dict[str, str] | None = None) -> Outcome:
@@ -272,7 +273,7 @@ def broken_by_attempt(fault: Fault, folder: Path, report: Path, reference: Refer
     """Records with a fault, then finishes without one if the recording asks for it; returns broken promises."""
     fresh_folder(folder, reference)
     try:
-        outcome = record(folder, fault.environment(report))
+        outcome = record(folder, fault.environment(report), fault.options)
         broken = broken_by_run(outcome, reference, folder)
         said = outcome.stderr
         if partial_in(folder) is not None:

@@ -2,6 +2,7 @@
 """Each system call of a recording fails, once or permanently: the program runs on, and no loss is silent.
 
 recorded_program   calls that the recorder's library makes in the program
+sampled_program    the same where each block that the program counts is chosen
 forked_child       the same, in a forked child only: the other processes' traces stay whole
 recorder           calls of millpond-record, from its start to its end
 finishing          calls of `millpond-record --finish` after the recorder was killed
@@ -51,6 +52,8 @@ IN_CHILD = {"mmap", "madvise"}
 IN_FINISHING = {"open", "write", "mmap", "madvise", "fallocate", "rename", "unlink"}
 IN_RECORDER = IN_FINISHING | {"fork"}
 LIBRARY_OF_RECORDER = "libmillpond-record.so"
+LIBRARY_OF_SAMPLES = "libmillpond-sample.so"
+EVERY_BLOCK = ("--sample", "1")  # the blocks that the program counts have thousands of bytes
 
 every_call = pytest.mark.parametrize("how_long", mostly_more(["ONCE", "FOREVER"], "ONCE"))
 every_kind = pytest.mark.parametrize("kind", ERRORS)
@@ -64,6 +67,7 @@ def check_every_call(
     program: Path,
     caller: str = "",
     forked: bool = False,
+    options: tuple[str, ...] = (),
 ) -> int:
     """Lets the n-th call of a kind fail for n = 1, 2, … until a run makes fewer calls; lists all broken promises.
 
@@ -75,7 +79,7 @@ def check_every_call(
         assert n <= CALLS_MAX, f"{CALLS_MAX} calls of the kind, and no end"
         error = errors[(n - 1) % len(errors)]
         report.unlink(missing_ok=True)
-        found = attempt(Fault(kind, n, error, how_long, program.name, caller, forked))
+        found = attempt(Fault(kind, n, error, how_long, program.name, caller, forked, options))
         broken += [f"{kind} {n} {error} {how_long}: {what}" for what in found]
         if not report.exists():
             break
@@ -92,6 +96,18 @@ def test_recorded_program_is_undisturbed(kind: str, how_long: str, tmp_path: Pat
         return broken_by_attempt(fault, tmp_path / "work", report, reference)
 
     failed = check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_RECORDER)
+    assert failed > 0 or kind not in IN_PROGRAM
+
+
+@every_kind
+@every_call
+def test_sampled_program_is_undisturbed(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
+    report = tmp_path / "report"
+
+    def attempt(fault: Fault) -> list[str]:
+        return broken_by_attempt(fault, tmp_path / "work", report, reference)
+
+    failed = check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_SAMPLES, options=EVERY_BLOCK)
     assert failed > 0 or kind not in IN_PROGRAM
 
 

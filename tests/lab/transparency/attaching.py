@@ -7,9 +7,10 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from harness import LIMIT_SECONDS, PROGRAMS, RECORD
@@ -22,14 +23,21 @@ _FORBIDDEN = ("ptrace_scope", "ptrace: ")
 
 
 class RunningProgram:
-    """A program that runs without Millpond, and the recordings of parts of its life."""
+    """A program that runs without Millpond, and the recordings of parts of its life.
 
-    def __init__(self, folder: Path, command: Sequence[str] = SERVED) -> None:
+    `extra`: variables of its environment only.
+    """
+
+    def __init__(
+        self, folder: Path, command: Sequence[str] = SERVED, extra: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.folder, self.run = folder, folder / "run"
         self.run.mkdir(exist_ok=True)
         self.environment = {**os.environ, "XDG_RUNTIME_DIR": str(self.run)}
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+        pipe, environment = subprocess.PIPE, {**os.environ, **extra}
+        self.process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment
+        )
         assert self.process.stdin and self.process.stdout
         self.stdin, self.stdout = self.process.stdin, self.process.stdout
         self.pid = self.process.pid
@@ -66,7 +74,7 @@ class RunningProgram:
         assert recorder.stderr
         with recorder:
             first = recorder.stderr.readline()
-            _skip_if_forbidden(first)
+            skip_if_forbidden(first)
             assert _ATTACHED.fullmatch(first), first + recorder.stderr.read()
             yield self.folder / trace
             recorder.send_signal(signal.SIGINT)
@@ -79,7 +87,7 @@ class RunningProgram:
         """Attaches, which must fail; returns the reason."""
         recorder = self.start_recorder("t.mpt", "--for", "1")
         said = recorder.communicate(timeout=LIMIT_SECONDS)[1]
-        _skip_if_forbidden(said)
+        skip_if_forbidden(said)
         assert recorder.returncode == 4, said
         assert not list(self.folder.glob("t.mpt*")), "a refused recording left a file"
         return said
@@ -103,6 +111,6 @@ class RunningProgram:
         return Path(f"/proc/{self.pid}/maps").read_text()
 
 
-def _skip_if_forbidden(said: str) -> None:
+def skip_if_forbidden(said: str) -> None:
     if any(word in said for word in _FORBIDDEN):
         pytest.skip(f"ptrace is not permitted here: {said.strip()}")
