@@ -259,16 +259,19 @@ void reader::state::read_records() {
 }
 
 void reader::state::group_streams() {
+    const bool is_ring = process.cut_tick != 0;
     std::map<std::uint32_t, std::vector<block_record>> by_thread;
     for (const block_record& block : blocks)
         if (block.header.kind == mpt_events) by_thread[block.header.thread].push_back(block);
     for (auto& [thread, list] : by_thread) {
-        std::sort(list.begin(), list.end(), [](const block_record& a, const block_record& b) {
-            const auto number = [](const block_record& of) { return static_cast<std::int32_t>(of.header.sequence); };
-            return std::pair(number(a), a.offset) < std::pair(number(b), b.offset);
+        std::sort(list.begin(), list.end(), [is_ring](const block_record& a, const block_record& b) {
+            const auto number = [is_ring](std::uint32_t of) {
+                return is_ring ? std::int64_t{static_cast<std::int32_t>(of)} : std::int64_t{of};
+            };
+            return std::pair(number(a.header.sequence), a.offset) < std::pair(number(b.header.sequence), b.offset);
         });
         stream_record record{thread, 0, list.front().header.first, list.back().header.first, 0};
-        std::uint32_t sequence = process.cut_tick != 0 ? list.front().header.sequence : 0;
+        std::uint32_t sequence = is_ring ? list.front().header.sequence : 0;
         for (const block_record& block : list) {
             if (block.header.sequence != sequence)
                 damages.add(block.offset, "stream " + std::to_string(thread) + " misses blocks in front of this one");

@@ -32,6 +32,10 @@ from millpond_bench.bench_cli import main as bench_main
 from millpond_bench.experiments import contenders
 from tiers import is_small
 
+# A shell that starts the tests in the background makes them ignore SIGINT, and so would every program that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Examples have no time limit, because the machine may be busy. They are the same in every run, so that only a change of
 # the code can fail a test; `--hypothesis-profile explore` draws new ones.
 hypothesis.settings.register_profile("millpond", deadline=None, print_blob=True, derandomize=True)
