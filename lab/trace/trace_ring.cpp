@@ -218,6 +218,8 @@ class ring_cutter {
         live.settle(ended);
         live.for_each([&](std::uint64_t, std::uint32_t begun) { kept.push_back(begun); });
         kept.insert(kept.end(), phase_.begin(), phase_.end());
+        // A mark may be divided between a block that is dropped and the one behind it.
+        for (const auto& [thread, notes] : coming_) kept.insert(kept.end(), notes.begin(), notes.end());
         std::sort(kept.begin(), kept.end());
         kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
         for (const std::uint32_t one : kept) streams_[events_[one].what.thread].events.push_back(events_[one]);
