@@ -129,10 +129,10 @@ void characterisation::run(const std::optional<window_request>& window, further_
         if (t.last_tick != 0) facts.push_back({number, t.last_tick, t.operations, t.timed, t.cpu.all()});
     }
     clock_ = std::make_unique<thread_clock>(reader_.blocks(), facts, reader_.process().first_tick, ticks_per_ns_);
-    order();
+    put_in_order();
 }
 
-void characterisation::order() {
+void characterisation::put_in_order() {
     const std::vector<subsystem_counts>& counts = counts_.subsystems();
     for (std::uint32_t s = 0; s < counts.size(); ++s) {
         if (counts[s].objects > 0 || counts[s].live_objects > 0) order_.push_back(s);

@@ -108,7 +108,7 @@ class characterisation {
 
   private:
     void run(const std::optional<window_request>& window, further_passes further);
-    void order();
+    void put_in_order();
     void find_window(const window_request& wanted);
     void begin_trend(const further_passes& further);
     void count_phases(const phase_boundaries& found);
