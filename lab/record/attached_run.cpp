@@ -10,8 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -51,16 +52,21 @@ class end_requests {
     int file_ = -1;
 };
 
-// Waits until the process ends, a signal comes, or the time is up (0: never).
-void wait_for_end(pid_t process, const end_requests& requests, double seconds) {
-    const int ended = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+// Waits until the process ends, a signal comes, or the time is up (0: never). Where the system gives no descriptor of a
+// process, it looks every 100 ms.
+void wait_for_end(const attach::target_process& process, const end_requests& requests, double seconds) {
+    using clock = std::chrono::steady_clock;
+    const auto until = clock::now() + std::chrono::duration_cast<clock::duration>(
+                                          std::chrono::duration<double>(std::min(seconds, 1e9)));
+    const int ended = static_cast<int>(syscall(SYS_pidfd_open, process.pid(), 0));
     std::array<pollfd, 2> waited = {{{requests.file(), POLLIN, 0}, {ended, POLLIN, 0}}};
-    timespec span{};
-    if (seconds > 0) {
-        span.tv_sec = static_cast<time_t>(seconds);
-        span.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
-    }
-    while (ppoll(waited.data(), waited.size(), seconds > 0 ? &span : nullptr, nullptr) < 0 && errno == EINTR) {
+    while (process.is_running()) {
+        std::chrono::nanoseconds longest = ended >= 0 ? std::chrono::hours(1) : std::chrono::milliseconds(100);
+        if (seconds > 0) longest = std::clamp<std::chrono::nanoseconds>(until - clock::now(), {}, longest);
+        const auto whole = std::chrono::duration_cast<std::chrono::seconds>(longest);
+        const timespec span{whole.count(), (longest - whole).count()};
+        if (ppoll(waited.data(), waited.size(), &span, nullptr) > 0) break;
+        if (seconds > 0 && clock::now() >= until) break;
     }
     if (ended >= 0) close(ended);
 }
@@ -100,7 +106,7 @@ void run_attached(const record_options& options) {
     if (control) control->serve(options.attached_pid, shared);
     program::say("attached to process " + std::to_string(options.attached_pid) + ", which was stopped for " +
                  milliseconds(attachment.longest_stop()));
-    wait_for_end(options.attached_pid, requests, options.seconds_max);
+    wait_for_end(attachment.process(), requests, options.seconds_max);
     const auto sleep = [&] {
         __atomic_store_n(&shared.stopped, turn, __ATOMIC_RELAXED);
         __atomic_store_n(&shared.turn, turn + 1, __ATOMIC_SEQ_CST);
