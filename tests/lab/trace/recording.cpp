@@ -155,7 +155,7 @@ std::string recording::slot_file(const std::vector<std::string>& sealed, const s
     header.slot_bytes = slot_bytes;
     std::vector<std::string> slots{std::string()};
     const auto add_slot = [&](std::uint32_t first_block, std::string content) {
-        slots.push_back(bytes_of(mpt_slot{mpt_slot_magic, first_block, 1, {}}) + std::move(content));
+        slots.push_back(bytes_of(mpt_slot{mpt_slot_magic, first_block, 1, 0, 0, 0, {}}) + std::move(content));
     };
     mpt_slot_process facts{};
     facts.pid = 1;
