@@ -59,11 +59,19 @@ every_call = pytest.mark.parametrize("how_long", mostly_more(["ONCE", "FOREVER"]
 every_kind = pytest.mark.parametrize("kind", ERRORS)
 
 
+Attempt = Callable[[Fault], list[str]]  # returns the promises that a recording with that fault broke
+
+
+@pytest.fixture
+def attempt(tmp_path: Path, reference: Reference) -> Attempt:
+    return lambda fault: broken_by_attempt(fault, tmp_path / "work", tmp_path / "report", reference)
+
+
 def check_every_call(
     kind: str,
     how_long: str,
     report: Path,
-    attempt: Callable[[Fault], list[str]],
+    attempt: Attempt,
     program: Path,
     caller: str = "",
     forked: bool = False,
@@ -89,49 +97,31 @@ def check_every_call(
 
 @every_kind
 @every_call
-def test_recorded_program_is_undisturbed(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
-    report = tmp_path / "report"
-
-    def attempt(fault: Fault) -> list[str]:
-        return broken_by_attempt(fault, tmp_path / "work", report, reference)
-
-    failed = check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_RECORDER)
+def test_recorded_program_is_undisturbed(kind: str, how_long: str, tmp_path: Path, attempt: Attempt) -> None:
+    failed = check_every_call(kind, how_long, tmp_path / "report", attempt, PROGRAM, LIBRARY_OF_RECORDER)
     assert failed > 0 or kind not in IN_PROGRAM
 
 
 @every_kind
 @every_call
-def test_sampled_program_is_undisturbed(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
-    report = tmp_path / "report"
-
-    def attempt(fault: Fault) -> list[str]:
-        return broken_by_attempt(fault, tmp_path / "work", report, reference)
-
-    failed = check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_SAMPLES, options=EVERY_BLOCK)
+def test_sampled_program_is_undisturbed(kind: str, how_long: str, tmp_path: Path, attempt: Attempt) -> None:
+    failed = check_every_call(
+        kind, how_long, tmp_path / "report", attempt, PROGRAM, LIBRARY_OF_SAMPLES, options=EVERY_BLOCK
+    )
     assert failed > 0 or kind not in IN_PROGRAM
 
 
 @every_kind
 @every_call
-def test_forked_child_loses_its_own_trace_only(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
-    report = tmp_path / "report"
-
-    def attempt(fault: Fault) -> list[str]:
-        return broken_by_attempt(fault, tmp_path / "work", report, reference)
-
-    failed = check_every_call(kind, how_long, report, attempt, PROGRAM, LIBRARY_OF_RECORDER, forked=True)
+def test_forked_child_loses_its_own_trace_only(kind: str, how_long: str, tmp_path: Path, attempt: Attempt) -> None:
+    failed = check_every_call(kind, how_long, tmp_path / "report", attempt, PROGRAM, LIBRARY_OF_RECORDER, forked=True)
     assert failed > 0 or kind not in IN_CHILD
 
 
 @every_kind
 @every_call
-def test_recorder_loses_nothing_in_silence(kind: str, how_long: str, tmp_path: Path, reference: Reference) -> None:
-    report = tmp_path / "report"
-
-    def attempt(fault: Fault) -> list[str]:
-        return broken_by_attempt(fault, tmp_path / "work", report, reference)
-
-    failed = check_every_call(kind, how_long, report, attempt, RECORD)
+def test_recorder_loses_nothing_in_silence(kind: str, how_long: str, tmp_path: Path, attempt: Attempt) -> None:
+    failed = check_every_call(kind, how_long, tmp_path / "report", attempt, RECORD)
     assert failed > 0 or kind not in IN_RECORDER
 
 

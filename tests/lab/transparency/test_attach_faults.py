@@ -8,20 +8,18 @@ from __future__ import annotations
 import re
 import resource
 import signal
-from itertools import count
 from pathlib import Path
 
 import pytest
 from attaching import SERVED, RunningProgram, skip_if_forbidden
-from harness import LIMIT_SECONDS, PROGRAMS
+from harness import LIMIT_SECONDS
+from served_faults import LIMITS, check_every_call
 from sleeping import counts, is_valid
 
 from tiers import mostly_more
 
 ERRORS = {"mmap": "ENOMEM", "madvise": "ENOMEM", "open": "EMFILE"}
-LIMITS = {"no descriptor": (resource.RLIMIT_NOFILE, 3), "no file": (resource.RLIMIT_FSIZE, 1)}
 REFUSALS = r"millpond: the program cannot (load the recorder|open the recording's file): .+\n"
-CALLS_MAX = 200
 
 
 def run_through(folder: Path, fault: dict[str, str], limit: tuple[int, int] | None = None) -> list[str]:
@@ -69,17 +67,4 @@ def test_a_limit_from_before_disturbs_no_program(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", ERRORS)
 @pytest.mark.parametrize("how_long", mostly_more(["FOREVER", "ONCE"], "FOREVER"))
 def test_a_failing_call_disturbs_no_program(kind: str, how_long: str, tmp_path: Path) -> None:
-    broken = []
-    for n in count(1):
-        assert n < CALLS_MAX
-        folder, report = tmp_path / str(n), tmp_path / "report"
-        folder.mkdir()
-        report.unlink(missing_ok=True)
-        fault = {"LD_PRELOAD": str(PROGRAMS / "libfail_nth.so"), "FAIL_NTH": f"{kind}:{n}:{ERRORS[kind]}:{how_long}",
-                 "FAIL_NTH_PROGRAM": "served", "FAIL_NTH_CALLER": "libmillpond-record.so",
-                 "FAIL_NTH_REPORT": str(report)}  # fmt: skip
-        broken += [f"{kind} {n}: {what}" for what in run_through(folder, fault)]
-        if not report.exists():
-            break
-    assert n > 1, "no call was made to fail"
-    assert not broken, "\n".join(broken)
+    check_every_call(kind, ERRORS[kind], how_long, tmp_path, run_through)

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import resource
-from itertools import count
 from pathlib import Path
 
 import pytest
-from harness import PROGRAMS
+from served_faults import LIMITS, check_every_call
 from sleeping import Sleeper, counts, is_valid
 
 from tiers import mostly_more
 
 # Other calls go to the kernel directly: limits of the process make them fail.
 ERRORS = {"mmap": "ENOMEM", "madvise": "ENOMEM"}
-LIMITS = {"no descriptor": (resource.RLIMIT_NOFILE, 3), "no file": (resource.RLIMIT_FSIZE, 1)}
-CALLS_MAX = 200
 
 
 def run_through(folder: Path, fault: dict[str, str], limit: tuple[int, int] | None = None) -> list[str]:
@@ -55,17 +52,4 @@ def test_a_limit_from_before_disturbs_no_program(name: str, tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", ERRORS)
 @pytest.mark.parametrize("how_long", mostly_more(["FOREVER", "ONCE"], "FOREVER"))
 def test_a_failing_call_disturbs_no_program(kind: str, how_long: str, tmp_path: Path) -> None:
-    broken = []
-    for n in count(1):
-        assert n < CALLS_MAX
-        folder, report = tmp_path / str(n), tmp_path / "report"
-        folder.mkdir()
-        report.unlink(missing_ok=True)
-        fault = {"LD_PRELOAD": str(PROGRAMS / "libfail_nth.so"), "FAIL_NTH": f"{kind}:{n}:{ERRORS[kind]}:{how_long}",
-                 "FAIL_NTH_PROGRAM": "served", "FAIL_NTH_CALLER": "libmillpond-record.so",
-                 "FAIL_NTH_REPORT": str(report)}  # fmt: skip
-        broken += [f"{kind} {n}: {what}" for what in run_through(folder, fault)]
-        if not report.exists():
-            break
-    assert n > 1, "no call was made to fail"
-    assert not broken, "\n".join(broken)
+    check_every_call(kind, ERRORS[kind], how_long, tmp_path, run_through)
