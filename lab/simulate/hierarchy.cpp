@@ -6,9 +6,13 @@
 
 namespace millpond::simulate {
 
-hierarchy::hierarchy(const host& system, line_walk lines, const level_shape* levels, unsigned count, inclusion rule)
-    : lines_(lines), rule_(rule), count_(count), neighbours_(lines.line_bytes()) {
-    for (unsigned i = 0; i < count; ++i) new (levels_[i]) set_cache(system, levels[i].sets, levels[i].ways);
+hierarchy::hierarchy(const host& system, touched_lines& lines, const level_shape* levels, unsigned count,
+                     inclusion rule)
+    : line_bytes_(lines.walk().line_bytes()), rule_(rule), count_(count), neighbours_(line_bytes_) {
+    for (unsigned i = 0; i < count; ++i) {
+        new (levels_[i]) set_cache(system, levels[i].sets, levels[i].ways);
+        lines.add_user(levels[i].sets);
+    }
 }
 
 hierarchy::~hierarchy() {
@@ -41,26 +45,24 @@ void hierarchy::move_down(uint64_t line) {
     for (unsigned level = 0; level < count_ && line != no_line; ++level) line = at(level).insert(line);
 }
 
-void hierarchy::take(const reference* batch, size_t count) {
+void hierarchy::take(const touched_lines& lines) {
+    references_ += lines.references();
+    const uint64_t* const list = lines.data();
+    const size_t count = lines.size();
+    unsigned missed = 0;
+    bool all_foreseen = true;
     for (size_t i = 0; i < count; ++i) {
-        unsigned missed = 0;
-        bool all_foreseen = true;
-        const uint64_t last = lines_.last(batch[i]);
-        for (uint64_t line = lines_.first(batch[i]);; ++line) {
-            const unsigned own = touch(line);
-            if (own > missed) missed = own;
-            if (own != 0 && (neighbours_.is_empty() || !neighbours_.foresees(line))) all_foreseen = false;
-            if (lines_.rule() == straddling::twice || line == last) {
-                for (unsigned level = 0; level < missed; ++level) {
-                    ++misses_[level];
-                    foreseen_[level] += all_foreseen;
-                }
-                missed = 0;
-                all_foreseen = true;
-                ++references_;
-            }
-            if (line == last) break;
+        const uint64_t line = list[i] & ~touched_lines::joined;
+        const unsigned own = touch(line);
+        if (own > missed) missed = own;
+        if (own != 0 && (neighbours_.is_empty() || !neighbours_.foresees(line))) all_foreseen = false;
+        if (list[i] != line) continue;  // other lines of the same reference follow
+        for (unsigned level = 0; level < missed; ++level) {
+            ++misses_[level];
+            foreseen_[level] += all_foreseen;
         }
+        missed = 0;
+        all_foreseen = true;
     }
 }
 
@@ -75,7 +77,7 @@ void hierarchy::tell(const report& to) const {
         row.level = i + 1;
         row.sets = at(i).sets();
         row.ways = at(i).ways();
-        row.line_bytes = lines_.line_bytes();
+        row.line_bytes = line_bytes_;
         row.cache_bytes = row.sets * row.ways * row.line_bytes;
         to(row);
         if (neighbours_.is_empty()) continue;

@@ -10,12 +10,14 @@
 // the last level are page walks. Write-backs are not counted. A reference to several lines misses a level once if any
 // of its lines does. Data misses that a processor would have prefetched (neighbour_table) are misses, and are also
 // counted on their own. No line is fetched early, so the counts are those of the caches only.
-// Cost: O(ways) for each level looked up, O(32) for a miss of the first one. Memory: 8 bytes a line. Not thread-safe.
+// Cost: O(ways) for each level looked up, O(32) for a miss of the first one; references to the latest line of a set are
+// filtered out before (touched_lines). Memory: 8 bytes a line. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/neighbour_table.hpp"
 #include "lab/simulate/report.hpp"
 #include "lab/simulate/set_cache.hpp"
+#include "lab/simulate/touched_lines.hpp"
 
 namespace millpond::simulate {
 
@@ -30,12 +32,13 @@ class hierarchy {
   public:
     static constexpr unsigned levels_max = 4;
 
-    hierarchy(const host& system, line_walk lines, const level_shape* levels, unsigned count, inclusion rule);
+    // Registers all levels as users of `lines`: what an outer level evicts, an inclusive inner one loses, too.
+    hierarchy(const host& system, touched_lines& lines, const level_shape* levels, unsigned count, inclusion rule);
     hierarchy(const hierarchy&) = delete;
     hierarchy& operator=(const hierarchy&) = delete;
     ~hierarchy();
 
-    void take(const reference* batch, size_t count);
+    void take(const touched_lines& lines);
     void flush();
     void tell(const report& to) const;
 
@@ -46,7 +49,7 @@ class hierarchy {
     set_cache& at(unsigned level) { return *reinterpret_cast<set_cache*>(levels_[level]); }
     const set_cache& at(unsigned level) const { return *reinterpret_cast<const set_cache*>(levels_[level]); }
 
-    line_walk lines_;
+    uint32_t line_bytes_;
     inclusion rule_;
     unsigned count_;
     alignas(set_cache) unsigned char levels_[levels_max][sizeof(set_cache)];

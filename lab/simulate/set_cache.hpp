@@ -37,6 +37,9 @@ class set_cache {
         return false;
     }
 
+    // Returns the place of the only way of a line's set. Pre: ways() == 1.
+    uint64_t& only_way(uint64_t line) { return lines_[index_(line)]; }
+
     // Inserts a line that is not in the cache. Returns the evicted line, or no_line.
     uint64_t insert(uint64_t line) {
         uint64_t* const set = set_of(line);

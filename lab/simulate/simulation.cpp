@@ -125,7 +125,8 @@ const char* simulation::add(const char* text) {
             break;
         case simulator_kind::levels:
         case simulator_kind::tlb:
-            place<hierarchy>(text, nullptr, lines, d.shapes, levels, d.inclusive);
+            touched = &lines_of(lines);
+            place<hierarchy>(text, touched, *touched, d.shapes, levels, d.inclusive);
             break;
         case simulator_kind::attributed:
             place<attributed_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
