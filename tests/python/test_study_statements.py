@@ -18,8 +18,18 @@ from millpond_bench.claims.premises import premise_of
 from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
 from millpond_bench.programs import grunwald1993_captures
+from millpond_bench.programs.grunwald1993_captures import CACHES_KIBIBYTES, LINES_BYTES
+from millpond_bench.runs.capture_run import CaptureSpec
 from millpond_bench.suites import grunwald1993_points
-from millpond_bench.suites.grunwald1993_locality import CLASSES, EXPERIMENTS, LIFETIMES, TIME, WHAT_PROGRAMS_DO
+from millpond_bench.suites.grunwald1993_locality import (
+    ABLATION,
+    CLASSES,
+    EXPERIMENTS,
+    LIFETIMES,
+    TAGS,
+    TIME,
+    WHAT_PROGRAMS_DO,
+)
 
 pytestmark = pytest.mark.more  # tests the bench of published experiments, not the product
 
@@ -140,3 +150,30 @@ def test_contents_are_simulated_where_a_statement_asks() -> None:
     asking = BY_ID["g.sizes.tags"]
     assert all(has_contents(TIME.data.canonical(name), "measured") for name in asking.of)
     assert not has_contents("first_fit", "trained") and not has_contents("gnu_local", "measured")
+
+
+def values_of(allocator: str, misses: float) -> dict[str, float]:
+    """A capture's values: those of every capture, and those of the simulators that the allocator's captures have."""
+    cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", "measured")))
+    simulated = {
+        "direct": [f"misses_{line}_{size}" for line in LINES_BYTES for size in CACHES_KIBIBYTES],
+        "attributed": ["cold_misses", "allocator_misses", "indirect_misses"],
+    }
+    values = dict.fromkeys(("instructions_executed", "allocator_instructions", "references", "objects_allocated",
+                            "objects_freed", "requested_bytes", "heap_bytes", "lost_bytes", "granted_bytes", "blocks"),
+                           1e6)  # fmt: skip
+    for description in grunwald1993_captures.descriptions_of(cell):
+        kind, _, geometry = description.partition(":")
+        values |= {name: misses for name in simulated.get(kind, ())
+                   if kind != "direct" or name.startswith(f"misses_{geometry[5:7]}_")}  # fmt: skip
+    return values
+
+
+@pytest.mark.parametrize("spec", [ABLATION, CLASSES, TAGS], ids=lambda spec: spec.name)
+def test_changed_allocators_are_simulated_for_what_statements_ask(spec: CaptureSpec) -> None:
+    base = values_of(spec.data.baseline, 1e4)
+    for claim in (each for each in BY_ID.values() if each.experiment == spec.name):
+        for allocator in map(spec.data.canonical, (*claim.of, *claim.against)):
+            points = list(spec.unfold(values_of(allocator, 2e4), base))
+            assert points
+            assert all((claim.metric or spec.data.figure.metric) in values for _, values in points), allocator

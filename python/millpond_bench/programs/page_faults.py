@@ -16,8 +16,13 @@ _SLOPE_FROM, _SLOPE_TO = 1 / 8, 7 / 8
 
 
 def faults_of(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
-    """Page faults of memories, first touches among them, and the steepness of their rise if memory is short."""
-    [pages] = [one for one in simulators if one.kind == "distances"]
+    """Page faults of memories, first touches among them, and the steepness of their rise if memory is short.
+
+    Empty if no distances were simulated.
+    """
+    pages = next((one for one in simulators if one.kind == "distances"), None)
+    if pages is None:
+        return {}
     distinct = pages.count("distinct")
     found: dict[str, float] = {"pages": distinct}
     for size in MEMORIES_KIBIBYTES:
