@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include <algorithm>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "lab/attach/thread_stop.hpp"
@@ -19,7 +19,6 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-constexpr char record_library[] = "libmillpond-record.so";
 constexpr auto patience = std::chrono::seconds(5);
 constexpr auto patience_without_parents = std::chrono::milliseconds(500);
 constexpr unsigned unsafe_places =
@@ -31,6 +30,8 @@ void let_it_run() {
     constexpr timespec pause{0, 1'000'000};
     nanosleep(&pause, nullptr);
 }
+
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 [[noreturn]] void refuse(const std::string& why) { throw program::failure(program::environment, why); }
 
@@ -44,20 +45,28 @@ void let_it_run() {
 
 }  // namespace
 
-attachment::attachment(pid_t pid, std::string library) : process_(pid), library_(std::move(library)) {
-    process_.refuse_unfit(library_);
-    std::vector<symbols::raw_symbol> functions;
-    symbols::elf_file(library_).append_functions(functions);
-    for (const symbols::raw_symbol& function : functions) {
-        if (function.name == "millpond_attach_is_at_rest") offsets_.is_at_rest = function.address;
-        if (function.name == "millpond_attach_join") offsets_.join = function.address;
-        if (function.name == "millpond_attach_enable") offsets_.enable = function.address;
-        if (function.name == "millpond_attach_disable") offsets_.disable = function.address;
-        if (function.name == "millpond_attach_leave") offsets_.leave = function.address;
+attachment::attachment(pid_t pid, const std::vector<std::string>& libraries) : process_(pid) {
+    process_.refuse_unfit(libraries.front());
+    for (const std::string& library : libraries) {
+        recorders_.push_back(read(library));
+        const auto loaded = process_.find_module(name_of(library));
+        if (loaded && !process_.is_same_file(*loaded, library))
+            refuse("the program has loaded the recorder of another Millpond; start it again, or attach with that one");
     }
-    const auto loaded = process_.find_module(record_library);
-    if (loaded && !process_.is_same_file(*loaded, library_))
-        refuse("the program has loaded the recorder of another Millpond; start it again, or attach with that one");
+}
+
+attachment::recorder attachment::read(const std::string& library) {
+    recorder found{library, {}};
+    std::vector<symbols::raw_symbol> functions;
+    symbols::elf_file(library).append_functions(functions);
+    for (const symbols::raw_symbol& function : functions) {
+        if (function.name == "millpond_attach_is_at_rest") found.offsets.is_at_rest = function.address;
+        if (function.name == "millpond_attach_join") found.offsets.join = function.address;
+        if (function.name == "millpond_attach_enable") found.offsets.enable = function.address;
+        if (function.name == "millpond_attach_disable") found.offsets.disable = function.address;
+        if (function.name == "millpond_attach_leave") found.offsets.leave = function.address;
+    }
+    return found;
 }
 
 void attachment::note_stop(steady::time_point since) {
@@ -112,44 +121,45 @@ bool attachment::with_all_stopped(const thread_places& places, unsigned avoided,
     return false;
 }
 
-attachment::entries attachment::find_entries() const {
-    const auto module = process_.find_module(record_library);
+attachment::entries attachment::find_entries(const recorder& of) const {
+    const auto module = process_.find_module(name_of(of.library));
     if (!module) return {};
-    return {module->first + offsets_.is_at_rest, module->first + offsets_.join, module->first + offsets_.enable,
-            module->first + offsets_.disable, module->first + offsets_.leave};
+    const std::uint64_t first = module->first;
+    return {first + of.offsets.is_at_rest, first + of.offsets.join, first + of.offsets.enable,
+            first + of.offsets.disable, first + of.offsets.leave};
 }
 
 // Returns dlopen's handle, and 0 with the reason thrown.
 std::uint64_t attachment::load(remote_call& in, const thread_places& places) {
-    const std::uint64_t handle = in.call(places.libc().dlopen, {in.place(library_), RTLD_NOW});
+    const std::uint64_t handle = in.call(places.libc().dlopen, {in.place(recorders_.front().library), RTLD_NOW});
     if (handle != 0) return handle;
     refuse("the program cannot load the recorder: " + in.text_at(in.call(places.libc().dlerror, {})));
 }
 
 // Ends what is left of a recording whose tracer was killed, or of a parent's in a forked child.
-void attachment::end_former() {
-    const entries in_library = find_entries();
+void attachment::end_former(const recorder& of) {
+    const entries in_library = find_entries(of);
     if (in_library.is_at_rest == 0) return;
     bool is_at_rest = false;
     with_safe_thread(thread_places(process_), [&](remote_call& in) {
         is_at_rest = (in.call(in_library.is_at_rest, {}) & 1) != 0;
         return true;
     });
-    if (is_at_rest) end();
-    if (!is_at_rest || !release())
+    if (is_at_rest) end(of);
+    if (!is_at_rest || !release(of))
         refuse(
             "the program is recorded already; end that recording, or complete it with 'millpond trace record "
             "--finish FILE' if its recorder was killed");
 }
 
 void attachment::begin(const std::string& partial, bool places_frees) {
-    end_former();
+    for (const recorder& each : recorders_) end_former(each);
     process_.require_same_file(partial);
     const thread_places places(process_);
     bool is_enabled = false;
     const bool found = with_safe_thread(places, [&](remote_call& in) {
         load(in, places);
-        const entries in_library = find_entries();
+        const entries in_library = find_entries(recorders_.front());
         if (in_library.join == 0) refuse("the program has not loaded the recorder, though it said so; report this");
         const auto joined = static_cast<int>(in.call(in_library.join, {in.place(partial), places_frees ? 1u : 0u}));
         if (joined != 0) refuse_join(joined);
@@ -163,8 +173,8 @@ void attachment::begin(const std::string& partial, bool places_frees) {
                std::to_string(patience.count()) + " s; try again");
 }
 
-void attachment::end() {
-    const entries in_library = find_entries();
+void attachment::end(const recorder& of) {
+    const entries in_library = find_entries(of);
     if (in_library.leave == 0) return;
     const thread_places places(process_);
     bool is_disabled = false;
@@ -179,8 +189,8 @@ void attachment::end() {
             "recorder that sleeps");
 }
 
-bool attachment::release() {
-    const entries in_library = find_entries();
+bool attachment::release(const recorder& of) {
+    const entries in_library = find_entries(of);
     if (in_library.leave == 0) return true;
     const thread_places places(process_);
     bool is_left = false;

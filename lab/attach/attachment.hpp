@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "lab/attach/remote_call.hpp"
 #include "lab/attach/target_process.hpp"
@@ -30,16 +31,17 @@ namespace millpond::attach {
 
 class attachment {
   public:
-    // `library`: the recorder's file. Throws failure if the process cannot be attached to.
-    attachment(pid_t pid, std::string library);
+    // `libraries`: the recorders' files. The first is used; what is left of a recording by any of them is ended. Throws
+    // failure if the process cannot be attached to.
+    attachment(pid_t pid, const std::vector<std::string>& libraries);
 
     // The process joins the recording of that slot file, which is asleep then, and its calls go to the recorder.
     void begin(const std::string& partial, bool places_frees);
     // The calls go to the program's own malloc again.
-    void end();
+    void end() { end(recorders_.front()); }
     // Gives the recorder's memory back; the recording is asleep. Returns false if a thread stayed inside the recorder
     // for some seconds: then its memory stays, too.
-    bool release();
+    bool release() { return release(recorders_.front()); }
 
     const target_process& process() const { return process_; }
     // The longest time so far for which a thread was stopped.
@@ -49,20 +51,26 @@ class attachment {
     struct entries {
         std::uint64_t is_at_rest = 0, join = 0, enable = 0, disable = 0, leave = 0;
     };
+    struct recorder {
+        std::string library;
+        entries offsets;  // in the file
+    };
     using action = std::function<bool(remote_call&)>;
 
-    void end_former();
+    static recorder read(const std::string& library);
+    void end_former(const recorder& of);
+    void end(const recorder& of);
+    bool release(const recorder& of);
     std::uint64_t load(remote_call& in, const thread_places& places);
-    // Returns the places of the recorder's functions in the process; all 0 if it has not loaded the recorder.
-    entries find_entries() const;
+    // Returns the places of a recorder's functions in the process; all 0 if it has not loaded that recorder.
+    entries find_entries(const recorder& of) const;
     bool with_safe_thread(const thread_places& places, const action& act);
     bool with_all_stopped(const thread_places& places, unsigned avoided, pid_t stopped,
                           const std::function<void()>& act);
     void note_stop(std::chrono::steady_clock::time_point since);
 
     const target_process process_;
-    const std::string library_;
-    entries offsets_;  // in the library's file
+    std::vector<recorder> recorders_;  // the first is used
     std::chrono::microseconds longest_stop_{0};
 };
 

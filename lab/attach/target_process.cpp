@@ -220,7 +220,7 @@ void target_process::refuse_unfit(const std::string& library) const {
     if (!find_module("libc.so.6"))
         refuse("it has loaded no C library (libc.so.6), which the recorder needs; if it has just started, try again");
     if (has_line(folder() + "/environ", "MILLPOND_RECORD=") ||
-        (find_module("libmillpond-") && !find_module("libmillpond-record.so")))
+        (find_module("libmillpond-") && !find_module("libmillpond-record.so") && !find_module("libmillpond-sample.so")))
         refuse("it runs under Millpond already; stop it, and start it without");
     require_same_file(library);
 }

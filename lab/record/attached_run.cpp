@@ -16,11 +16,13 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "lab/attach/attachment.hpp"
 #include "lab/program/program.hpp"
 #include "lab/record/control.hpp"
 #include "lab/record/own_library.hpp"
+#include "lab/record/ring_keeper.hpp"
 #include "lab/record/slot_keeper.hpp"
 
 namespace millpond::record {
@@ -81,7 +83,9 @@ std::string milliseconds(std::chrono::microseconds time) {
 
 void run_attached(const record_options& options) {
     const end_requests requests;
-    attach::attachment attachment(options.attached_pid, own_library("libmillpond-record.so"));
+    const auto [own, other] = options.sample_bytes != 0 ? std::pair("libmillpond-sample.so", "libmillpond-record.so")
+                                                        : std::pair("libmillpond-record.so", "libmillpond-sample.so");
+    attach::attachment attachment(options.attached_pid, {own_library(own), own_library(other)});
     slot_keeper kept(options);
     if (kept.shared() == nullptr) {
         kept.remove();
@@ -104,6 +108,8 @@ void run_attached(const record_options& options) {
     const std::uint32_t turn = __atomic_load_n(&shared.turn, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(&shared.turn, turn, __ATOMIC_SEQ_CST);
     if (control) control->serve(options.attached_pid, shared);
+    std::optional<ring_keeper> ring;
+    if (options.ring_minutes > 0) ring.emplace(kept.partial());
     program::say("attached to process " + std::to_string(options.attached_pid) + ", which was stopped for " +
                  milliseconds(attachment.longest_stop()));
     wait_for_end(attachment.process(), requests, options.seconds_max);

@@ -7,6 +7,7 @@
 // An allocation of s bytes is sampled with probability 1 − exp(−s / interval), whatever came before it: the distance to
 // the next chosen byte is rounded up to whole bytes, which changes no comparison with a whole number, and exponential
 // distances have no memory. One that asks for 0 bytes counts as one byte, so that every allocation has a probability.
+// After each `segment_bytes` at most, passes() sends its caller to chooses(), which may notice another recording there.
 // One object a thread, zeroed at first (nothing is drawn yet). Not thread-safe; a signal handler that allocates inside
 // passes() loses only what it counted.
 #pragma once
@@ -19,6 +20,8 @@ namespace millpond::record {
 
 class byte_countdown {
   public:
+    static constexpr std::size_t segment_bytes = std::size_t{1} << 20;
+
     constexpr byte_countdown() = default;
 
     // Counts an allocation that is not sampled. False: it may be, and is not counted yet; ask chooses().
@@ -32,9 +35,9 @@ class byte_countdown {
 
     // Counts an allocation, and returns whether it is sampled.
     bool chooses(std::size_t bytes, std::uint64_t interval) noexcept {
-        const std::size_t counted = bytes != 0 ? bytes : 1;
-        const bool chosen = counted > left_;
-        left_ = chosen ? draw(interval) : left_ - counted;
+        const std::size_t counted = bytes != 0 ? bytes : 1, left = left_ + beyond_;
+        const bool chosen = counted > left;
+        put(chosen ? draw(interval) : left - counted);
         return chosen;
     }
 
@@ -43,11 +46,15 @@ class byte_countdown {
     void begin(std::uint64_t seed, std::uint64_t interval) noexcept {
         random_ = mixed(seed);
         if (random_ == 0) random_ = 1;
-        left_ = draw(interval);
+        put(draw(interval));
     }
-    void draw_again(std::uint64_t interval) noexcept { left_ = draw(interval); }
 
   private:
+    void put(std::size_t distance) noexcept {
+        left_ = distance < segment_bytes ? distance : segment_bytes;
+        beyond_ = distance - left_;
+    }
+
     static std::uint64_t mixed(std::uint64_t x) noexcept {
         x += 0x9E3779B97F4A7C15u;
         x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
@@ -84,7 +91,8 @@ class byte_countdown {
         return static_cast<std::size_t>(distance < far ? distance : far);
     }
 
-    std::size_t left_ = 0;  // bytes before the next chosen one
+    std::size_t left_ = 0;    // bytes before the end of the segment
+    std::size_t beyond_ = 0;  // bytes from there to the next chosen one
     std::uint64_t random_ = 0;
 };
 

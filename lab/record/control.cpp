@@ -22,6 +22,7 @@
 
 #include "lab/program/program.hpp"
 #include "lab/record/finishing.hpp"
+#include "lab/record/stretches.hpp"
 
 namespace millpond::record {
 namespace {
@@ -248,7 +249,7 @@ control_reply control_server::end_stretch(bool goes_on) {
         reply.status = outcome.problem->status;
         reply.notices += std::string(outcome.problem->what()) + "\n";
     } else if (outcome.stretches.empty()) {
-        reply.notices += "the program did not allocate while it was recorded, so no trace was written\n";
+        reply.notices += why_no_trace(*shared_) + "\n";
     }
     return reply;
 }

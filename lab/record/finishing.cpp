@@ -258,9 +258,8 @@ finish_outcome slot_finisher::run_last_stretches(bool was_awake) {
     if (from_.header().images == 0)
         fail(not_loaded);
     else if (from_.header().stretches == 0)
-        out_.notices.push_back(was_awake || is_attached()
-                                   ? "the program did not allocate while it was recorded, so no trace was written"
-                                   : "the program ended asleep, so no trace was written");
+        out_.notices.push_back(was_awake || is_attached() ? why_no_trace(from_.header())
+                                                          : "the program ended asleep, so no trace was written");
     if (!running_.empty())
         out_.notices.push_back("the program left processes that still run (" + list_running() +
                                "); they are recorded no more");

@@ -67,6 +67,19 @@ class followed_blocks {
         return false;
     }
 
+    // Stops following the blocks that it follows now. O(places).
+    void clear() noexcept {
+        for (unsigned number = 0; number < levels_max; ++number) {
+            const std::uintptr_t* const first =
+                number == 0 ? first_level_ : __atomic_load_n(&further_[number], __ATOMIC_ACQUIRE);
+            if (first == nullptr) return;
+            for (std::size_t i = 0; i < std::size_t{set_size} << (first_sets_log2 + growth_log2 * number); ++i) {
+                const std::uintptr_t address = __atomic_load_n(&first[i], __ATOMIC_RELAXED);
+                if (address != 0) remove(reinterpret_cast<const void*>(address));
+            }
+        }
+    }
+
   private:
     static constexpr unsigned mark_log2 = 10, marks_log2 = 20;  // bytes of a mark, marks
     static constexpr unsigned set_size = 8, first_sets_log2 = 9, growth_log2 = 2, levels_max = 9;

@@ -84,9 +84,11 @@ void refuse_unfit(const program::command_line& app, const millpond::record::reco
     if (options.ring_minutes > 0 && (options.sample_bytes == 0 || options.is_idle || options.ahead_bytes != 0))
         throw app.refusal("--ring needs --sample, and does not go with --idle or --ahead");
     if (options.attached_pid == 0) return;
-    if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans ||
-        options.sample_bytes != 0 || has_scopes || !options.command.empty())
-        throw app.refusal("--attach goes with -o, --for, --frees, --max-trace, --check-contexts and --mode only");
+    if (options.is_idle || options.samples_owners || options.ahead_bytes != 0 || options.scans || has_scopes ||
+        !options.command.empty())
+        throw app.refusal(
+            "--attach goes with -o, --for, --frees, --sample, --ring, --seed, --max-trace, --check-contexts and --mode "
+            "only");
     if (options.file.empty()) throw app.refusal("millpond-record --attach PID -o FILE");
 }
 

@@ -56,7 +56,7 @@ extern "C" [[gnu::visibility("default")]] void millpond_record_phase(const char*
 // For lab/attach, which calls them by these names in a program that runs.
 extern "C" {
 [[gnu::visibility("default")]] int millpond_attach_join(const char* partial, unsigned places_frees) noexcept {
-    return millpond::record::recorder::join(partial, places_frees != 0);
+    return millpond::preload::backend::join(partial, places_frees != 0);
 }
 [[gnu::visibility("default")]] bool millpond_attach_is_at_rest() noexcept {
     return millpond::record::recorder::is_at_rest();

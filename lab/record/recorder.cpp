@@ -210,9 +210,9 @@ sample_request recorder::sampling() noexcept {
     if (!preload::fork_mark::is_set()) start();
     if (!preload::fork_mark::is_set()) return {};
     const visit here;
-    if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on) return {never, 1};
+    if (__atomic_load_n(&image_.state, __ATOMIC_ACQUIRE) != recording_on) return {never, 1, 0};
     const mpt_slot_file& shared = now_->out.shared();
-    return {shared.sample_bytes, shared.sample_seed};
+    return {shared.sample_bytes, shared.sample_seed, image_.left_turn + 1};
 }
 
 bool recorder::may_map() noexcept {

@@ -39,8 +39,10 @@ extern "C" [[gnu::visibility("hidden")]] const std::uint32_t* millpond_turn;
 namespace millpond::record {
 
 // The choice of a sampled recording. `bytes`: of which one is chosen, on average; 0 while that is not known.
+// `recording`: differs between recordings that are attached one after the other; 0: none is.
 struct sample_request {
     std::uint64_t bytes = 0, seed = 0;
+    std::uint32_t recording = 0;
 };
 
 // The halves of a realloc that are recorded.

@@ -13,6 +13,7 @@ constinit thread_local sampler::per_thread sampler::thread_;
 // Two threads, or a process and its child, that drew the same numbers would choose the same allocations of equal loops.
 void sampler::begin_thread(const sample_request& request) noexcept {
     thread_.process_number = preload::fork_mark::number();
+    thread_.recording = request.recording;
     const std::uint64_t number = __atomic_add_fetch(&threads_, 1, __ATOMIC_RELAXED);
     const std::uint64_t seed = request.seed != 0 ? request.seed : preload::machine::ticks();
     thread_.countdown.begin(seed + number * 0xD1B54A32D192ED03u + static_cast<std::uint64_t>(thread_.process_number),
@@ -22,7 +23,9 @@ void sampler::begin_thread(const sample_request& request) noexcept {
 bool sampler::chooses(std::size_t bytes) noexcept {
     const sample_request request = recorder::sampling();
     if (request.bytes == 0) return false;  // this thread begins the recording just now
-    if (!thread_.countdown.has_begun() || thread_.process_number != preload::fork_mark::number()) begin_thread(request);
+    if (!thread_.countdown.has_begun() || thread_.process_number != preload::fork_mark::number() ||
+        thread_.recording != request.recording)
+        begin_thread(request);
     return thread_.countdown.chooses(bytes, request.bytes) && !recorder::is_asleep();
 }
 
@@ -58,6 +61,11 @@ void* sampler::reallocate(void* old, std::size_t bytes, const call_site& site) n
 void sampler::deallocate(void* p, const call_site& site) noexcept {
     if (!followed_.remove(p)) return preload::real::deallocate(p);
     recorder::deallocate(p, site);
+}
+
+int sampler::join(const char* partial, bool places_frees) noexcept {
+    if (recorder::is_at_rest()) followed_.clear();
+    return recorder::join(partial, places_frees);
 }
 
 }  // namespace millpond::record

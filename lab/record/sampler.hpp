@@ -7,7 +7,8 @@
 // A chosen block is followed until its free, so the trace has its whole life. A realloc ends the old block if that was
 // followed; the new one is chosen or not by itself. Asleep, and in a process that is not recorded, nothing is chosen.
 // A library of its own (libmillpond-sample.so) has this backend, so that whole recordings do not pay for it.
-// Thread-safe; safe in signal handlers.
+// A thread that was sampled before, by an earlier recording that was attached, notices a new one after 1 MiB at most
+// (byte_countdown), and draws again. Thread-safe; safe in signal handlers.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +35,14 @@ class sampler {
     static void deallocate(void* p, const call_site& site) noexcept;
     static std::size_t usable_size(void* p) noexcept { return preload::real::usable_size(p); }
 
+    // The same as recorder::join. Blocks of an earlier recording are not followed any more.
+    static int join(const char* partial, bool places_frees) noexcept;
+
   private:
     struct per_thread {
         byte_countdown countdown;
-        int process_number = 0;  // of fork_mark: a child of fork draws numbers of its own
+        int process_number = 0;       // of fork_mark: a child of fork draws numbers of its own
+        std::uint32_t recording = 0;  // sample_request::recording
     };
 
     static bool chooses(std::size_t bytes) noexcept;

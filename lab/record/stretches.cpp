@@ -31,6 +31,11 @@ std::string state_of_ended(const trace::slot_reader& from) {
 
 }  // namespace
 
+std::string why_no_trace(const mpt_slot_file& shared) {
+    return shared.sample_bytes == 0 ? "the program did not allocate while it was recorded, so no trace was written"
+                                    : "no block was chosen for the sample, so no trace was written";
+}
+
 std::string stretch_file(const std::string& file, std::uint64_t number) {
     const std::filesystem::path path(file);
     std::string name = path.stem().string();

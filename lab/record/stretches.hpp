@@ -10,10 +10,15 @@
 #include <cstdint>
 #include <string>
 
+#include "lab/trace/slot_file.h"
+
 namespace millpond::record {
 
 // Returns the name of the trace of the n-th stretch: server-1.mpt for server.mpt.
 std::string stretch_file(const std::string& file, std::uint64_t number);
+
+// The notice about a stretch in which nothing was recorded.
+std::string why_no_trace(const mpt_slot_file& shared);
 
 // Waits until nothing has been written into ended stretches for 10 ms. A thread that is still inside an event after a
 // second writes it too late for the trace. Throws as slot_reader.

@@ -121,8 +121,7 @@ def test_attaching_to_no_process_is_an_input_failure(lab: FakeLab) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--sample", "512KiB"], "--sample: start the program with that instead"),
-        (["--scope", "parse"], "--scope: start"),
+        (["--scope", "parse"], "--scope: start the program with that instead"),
         (["--with", "idle"], "--with idle: start"),
         (["--with", "scan"], "--with scan: start"),
         (["--with", "owners"], "--with owners: start"),
@@ -143,6 +142,10 @@ def test_the_last_minutes_of_a_sample_are_a_ring(lab: FakeLab) -> None:
     recorder.write_text('#!/bin/sh\necho "$@"\n')
     done = lab.run_apart("trace", "record", "-o", "x.mpt", "--sample", "512KiB", "--window", "last=2.5min", "ls")
     assert (done.status, done.stdout) == (0, "--sample 512KiB --ring 2.5 -o x.mpt -- ls\n")
+    process = str(os.getpid())
+    ring = ["--sample", "1MB", "--window", "last=1min"]
+    done = lab.run_apart("trace", "record", "-o", "x.mpt", "--attach", process, *ring)
+    assert (done.status, done.stdout) == (0, f"--sample 1MB --ring 1 --attach {process} -o x.mpt\n")
 
 
 @pytest.mark.parametrize("words", [("--with", "owners"), ("--with", "frees"), ("--with", "scan"), ("--scope", "f")])

@@ -113,8 +113,7 @@ def _prove_attachable(request: RecordRequest, names: set[str]) -> None:
     if request.program or request.finish is not None:
         raise Failure(Status.USAGE, "--attach PID names the program: give neither another one nor --finish")
     at_start = {
-        "--scope": request.scope, "--sample": request.sample,
-        "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
+        "--scope": request.scope, "--set ahead": "ahead" in names, "--set scope-entries": "scope-entries" in names,
         **{f"--with {name}": name in request.extras for name in ("owners", "idle", "scan")},
     }  # fmt: skip
     for name, value in at_start.items():

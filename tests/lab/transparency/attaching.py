@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -109,6 +109,9 @@ class RunningProgram:
 
     def modules(self) -> str:
         return Path(f"/proc/{self.pid}/maps").read_text()
+
+
+Starter = Callable[..., RunningProgram]
 
 
 def skip_if_forbidden(said: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import harness
+from attaching import SERVED, RunningProgram, Starter
 from harness import Outcome, Program
 from sleeping import Sleeper
 
@@ -67,5 +68,23 @@ def sleeper(tmp_path: Path) -> Iterator[Callable[..., Sleeper]]:
         return made[-1]
 
     yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Starter]:
+    """Returns a function that starts a program, by default `served`, and waits until that runs; all are killed in the
+    end.
+    """
+    made: list[RunningProgram] = []
+
+    def start(*command: str) -> RunningProgram:
+        made.append(RunningProgram(tmp_path, command or SERVED))
+        if not command:
+            made[-1].tell("a 0")
+        return made[-1]
+
+    yield start
     for one in made:
         one.close()

@@ -13,12 +13,12 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from attaching import ATTENDED, SERVED, RunningProgram, skip_if_forbidden
+from attaching import ATTENDED, SERVED, Starter, skip_if_forbidden
 from harness import BIN, LIMIT_SECONDS, PROGRAMS
 from loaded_program import LoadedProgram
 from sleeping import ASKED, Sleeper, counts, is_valid, stopped_early
@@ -26,27 +26,8 @@ from trace_reading import ALLOCATE, FREE, MARKED, allocations_by_phase, read
 
 from tiers import scaled
 
-Starter = Callable[..., RunningProgram]
 LIBRARIES = BIN.parent / "lib" / "millpond"
 SIZES, STEP = 1000, 37  # of marked.hpp: sizes go around
-
-
-@pytest.fixture
-def running(tmp_path: Path) -> Iterator[Starter]:
-    """Returns a function that starts a program, by default `served`, and waits until that runs; all are killed in the
-    end.
-    """
-    made: list[RunningProgram] = []
-
-    def start(*command: str) -> RunningProgram:
-        made.append(RunningProgram(tmp_path, command or SERVED))
-        if not command:
-            made[-1].tell("a 0")
-        return made[-1]
-
-    yield start
-    for one in made:
-        one.close()
 
 
 def missing(path: Path) -> tuple[int, int]:
