@@ -55,8 +55,8 @@ LINES_BYTES = (32, 64)
 _SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
 _ATTRIBUTED_KIBIBYTES = 64  # the cache whose misses are attributed by kind and by the code that made them
 _AROUND_KIBIBYTES = (16, 64)  # caches also simulated without write-allocate
-# Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
 _ATTRIBUTED = f"attributed:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1"
+# Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
 _DESCRIPTIONS = (
     *(f"direct:line={line},size={_SIZES}" for line in LINES_BYTES),
     _ATTRIBUTED,
@@ -69,7 +69,7 @@ _DESCRIPTIONS = (
 _CONTENTS = f"contents:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1"
 _WITH_TAGS = ("first_fit", "gnu_gxx", "bsd", "quick_fit")
 # Allocators with one thing changed, of which statements ask only for the model's time, or also for the misses of the
-# program itself. The other simulators make a capture three times as long.
+# program itself. The other simulators take most of a capture's time.
 _CHANGED = {
     **dict.fromkeys(
         ("first_fit_uncoalesced", "gnu_gxx_uncoalesced", "gnu_gxx_heads", "size_map_3", "size_map_9", "size_map_256"),

@@ -106,7 +106,7 @@ def test_an_interrupted_recording_gives_way_to_the_other_recorder(running: Start
 
 
 def test_the_last_minutes_of_an_attached_program_are_kept(running: Starter) -> None:
-    """The blocks that are alive stay; what was freed before the last minutes goes."""
+    """With them stay the blocks that are alive since before."""
     one = running()
     with one.recorded("t.mpt", *EVERY_BYTE, "--ring", "0.01") as trace:
         one.tell("a 40")
