@@ -39,7 +39,7 @@ test-more: ## run more tests: other modes, more programs, ASan, TSan, 32 bits, o
 	@scripts/test --more
 
 test-all: ## run all tests: also clang, coverage, planted faults, Windows, aarch64, browser, packages; SHARD=NAME: one part
-	@scripts/setup build demo docs test test-all packages release
+	@scripts/setup build demo docs test test-all packages release aarch64
 	@scripts/test --all $(SHARD)
 
 quick: ## after an edit: build, and run the quick tests of the code that changed
@@ -114,8 +114,8 @@ format: ## format C++ and Python in place
 	@scripts/setup build test
 	@scripts/format
 
-release: ## make wheel, source archive, Debian packages and sums in dist; try each in an empty root
-	@scripts/setup build demo test release
+release: ## make wheels, source archive, Debian packages and sums in dist; try each in an empty root
+	@scripts/setup build demo test release aarch64
 	@scripts/test --all release
 
 clean: ## remove builds and caches; dist/, results/ and .venv stay

@@ -67,6 +67,22 @@ function(millpond_collect_memory_tests directory)
   endforeach()
 endfunction()
 
+# Adds the target library_tests: the test programs of the library that need no other tool than a compiler, which run on
+# other platforms (scripts/aarch64, scripts/musl).
+function(millpond_collect_library_tests directory)
+  add_custom_target(library_tests)
+  foreach(room IN ITEMS unit property oom)
+    millpond_targets_below("${directory}/${room}" targets)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      get_target_property(options ${target} COMPILE_OPTIONS)
+      if(type STREQUAL "EXECUTABLE" AND NOT options MATCHES "sanitize" AND NOT target STREQUAL "library_gdb_printers")
+        add_dependencies(library_tests ${target})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 # Adds the target thread_tests: the test programs below a directory whose sources start threads, so that a TSan build
 # need not compile the others. They are found by searching the sources: a list kept by hand would be forgotten.
 function(millpond_collect_thread_tests directory)

@@ -13,10 +13,10 @@ namespace millpond::preload {
 namespace {
 
 // The functions of interpose_exports.hpp and usage_exports.hpp that the C library has as well.
-constexpr const char* functions[] = {"malloc",         "free",        "calloc",      "realloc",
-                                     "reallocarray",   "memalign",    "valloc",      "pvalloc",
-                                     "posix_memalign", "mallinfo2",   "mallinfo",    "malloc_usable_size",
-                                     "aligned_alloc",  "malloc_trim", "malloc_stats"};
+constexpr const char* allocation_functions[] = {"malloc",         "free",        "calloc",      "realloc",
+                                                "reallocarray",   "memalign",    "valloc",      "pvalloc",
+                                                "posix_memalign", "mallinfo2",   "mallinfo",    "malloc_usable_size",
+                                                "aligned_alloc",  "malloc_trim", "malloc_stats"};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool deep_binding::redirect_libc() noexcept {
     const link_map* const ours = module_of(reinterpret_cast<const void*>(&deep_binding::redirect_libc));
     if (libc == nullptr || ours == nullptr) return false;
     symbol_table table(*libc);
-    for (const char* name : functions) {
+    for (const char* name : allocation_functions) {
         const void* const first = dlsym(RTLD_DEFAULT, name);
         if (first != nullptr && module_of(first) == ours && !table.move(name, first)) return false;
     }

@@ -8,7 +8,7 @@
 namespace millpond::characterise {
 namespace {
 
-constexpr std::size_t rows_max = 50;
+constexpr std::size_t trends_max = 50;
 
 void add_rate(json& to, const trend_estimate& estimate, double minutes) {
     to["bytes_per_minute"] = estimate.slope / minutes;
@@ -28,7 +28,7 @@ json trend_json(const characterisation& from) {
     std::stable_sort(numbers.begin(), numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::abs(trend->subsystem(a).slope) > std::abs(trend->subsystem(b).slope);
     });
-    numbers.resize(std::min(numbers.size(), rows_max));
+    numbers.resize(std::min(numbers.size(), trends_max));
     all["rows"] = json::array();
     for (const std::uint32_t s : numbers) {
         json row = program::json_object({{"subsystem", from.subsystems().subsystems()[s].name}});

@@ -33,19 +33,19 @@ namespace {
 [[noreturn]] void refuse(const std::string& why) { throw program::failure(program::environment, why); }
 
 // An open ELF file, or nothing.
-class image {
+class elf_image {
   public:
-    explicit image(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    explicit elf_image(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
         elf_version(EV_CURRENT);
         if (descriptor_ >= 0) elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
         if (elf_ != nullptr && elf_kind(elf_) != ELF_K_ELF) elf_ = (elf_end(elf_), nullptr);
     }
-    ~image() {
+    ~elf_image() {
         if (elf_ != nullptr) elf_end(elf_);
         if (descriptor_ >= 0) ::close(descriptor_);
     }
-    image(const image&) = delete;
-    image& operator=(const image&) = delete;
+    elf_image(const elf_image&) = delete;
+    elf_image& operator=(const elf_image&) = delete;
 
     Elf* elf() const { return elf_; }
     int descriptor() const { return descriptor_; }
@@ -63,7 +63,7 @@ struct names {
 
 std::string without_version(std::string_view name) { return std::string(name.substr(0, name.find('@'))); }
 
-void take_symbols(const image& file, names& to) {
+void take_symbols(const elf_image& file, names& to) {
     for (Elf_Scn* section = nullptr; (section = elf_nextscn(file.elf(), section)) != nullptr;) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == nullptr || header.sh_entsize == 0) continue;
@@ -90,7 +90,7 @@ std::string quoted(const std::string& word) {
     return result + "'";
 }
 
-std::string interpreter_of(const image& file) {
+std::string interpreter_of(const elf_image& file) {
     std::size_t count = 0;
     elf_getphdrnum(file.elf(), &count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -105,7 +105,7 @@ std::string interpreter_of(const image& file) {
 }
 
 // Returns the paths of the libraries with which the dynamic linker would start the program.
-std::vector<std::string> libraries_of(const std::string& path, const image& file) {
+std::vector<std::string> libraries_of(const std::string& path, const elf_image& file) {
     std::vector<std::string> result;
     const std::string interpreter = interpreter_of(file);
     if (interpreter.empty()) return result;
@@ -172,7 +172,7 @@ int look_at(Dwarf_Die* function, void* search) {
 }
 
 // Returns whether the debug information lists the function as inlined.
-bool was_inlined(const image& file, const std::string& name) {
+bool was_inlined(const elf_image& file, const std::string& name) {
     Dwarf* const debug = dwarf_begin_elf(file.elf(), DWARF_C_READ, nullptr);
     if (debug == nullptr) return false;
     inlined_search search{name};
@@ -187,7 +187,7 @@ bool was_inlined(const image& file, const std::string& name) {
     return search.found;
 }
 #else
-bool was_inlined(const image&, const std::string&) { return false; }
+bool was_inlined(const elf_image&, const std::string&) { return false; }
 #endif
 
 [[noreturn]] void refuse_missing(const std::string& path, const std::string& window, const names& all) {
@@ -220,7 +220,7 @@ void check_program(const std::string& path) {
                "Valgrind cannot give; capture a copy without them");
     if (::access(path.c_str(), R_OK) != 0)
         refuse(path + " is not readable, so Valgrind cannot run it; make it readable, or capture a copy");
-    const image file(path);
+    const elf_image file(path);
     if (file.elf() == nullptr) return;  // a script: its interpreter is an ordinary program
     GElf_Ehdr header;
     if (gelf_getehdr(file.elf(), &header) == nullptr) return;
@@ -234,7 +234,7 @@ void check_program(const std::string& path) {
 }
 
 std::string check_window(const std::string& path, const std::string& window) {
-    const image file(path);
+    const elf_image file(path);
     if (file.elf() == nullptr) return window;  // a script: the function may be in a program that it starts
     names all;
     take_symbols(file, all);
@@ -247,7 +247,7 @@ std::string check_window(const std::string& path, const std::string& window) {
     const bool is_stripped = all.is_stripped;
     std::set<std::string> needed = all.needed;
     for (const std::string& library : libraries_of(path, file)) {
-        const image one(library);
+        const elf_image one(library);
         names of_library;
         if (one.elf() != nullptr) take_symbols(one, of_library);
         all.functions.merge(of_library.functions);

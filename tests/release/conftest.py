@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-"""The fixture that the tests of packages share."""
+"""The fixtures that the tests of packages share."""
 
 from __future__ import annotations
 
@@ -11,6 +11,16 @@ import roots
 
 @pytest.fixture(scope="session")
 def wheel() -> Path:
-    """The wheel that scripts/release made."""
-    (found,) = roots.DIST.glob("millpond-*.whl")
+    """The wheel for x86-64 that scripts/release made."""
+    return wheel_for("x86_64")
+
+
+@pytest.fixture(scope="session")
+def aarch64_wheel() -> Path:
+    """The wheel for aarch64."""
+    return wheel_for("aarch64")
+
+
+def wheel_for(architecture: str) -> Path:
+    (found,) = roots.DIST.glob(f"millpond-*_{architecture}.whl")
     return found

@@ -20,27 +20,36 @@ LOGS = DIST / "logs"
 ROOTS = ROOT / "build/release_roots"
 # Mounts end with the processes: the command has namespaces of its own.
 ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+# The kernel starts programs for aarch64 by this emulator, in these namespaces only (since Linux 6.7).
+EMULATOR = ROOTS / "aarch64-emulator/usr/bin/qemu-aarch64-static"
+REGISTER = (
+    "mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc && printf %s ':aarch64:M::"
+    r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:"
+    r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:"
+    f"{EMULATOR}:FP' > /proc/sys/fs/binfmt_misc/register"
+)
 VARIABLES = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"}
 
 
 class Root:
-    """A Debian system of one suite in a folder of its own; `log` gets every command with its output.
+    """A Debian system in a folder of its own; `log` gets every command with its output.
 
-    Needs root. Not thread-safe.
+    `emulated`: of aarch64. Needs root. Not thread-safe.
     """
 
-    def __init__(self, suite: str, place: Path, log: Path) -> None:
+    def __init__(self, place: Path, log: Path, emulated: bool = False) -> None:
         self.place = place
         self.variables = dict(VARIABLES)
         self._log = log
+        self._own = ["--user", "--map-root-user"] if emulated else []
+        self._enter = f"{REGISTER} && {ENTER}" if emulated else ENTER
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("", encoding="utf-8")
-        place.mkdir(parents=True)
-        subprocess.run(["tar", "-xf", str(base_system(suite)), "-C", str(place)], check=True)
 
     def run(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Runs a command in the system, in /tmp."""
-        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, str(self.place)]
+        own = [*self._own, "--mount", "--pid", "--fork", "--kill-child"]
+        command = ["unshare", *own, "sh", "-c", self._enter, str(self.place)]
         inside = ["env", "--ignore-environment", "--chdir=/tmp", *(f"{k}={v}" for k, v in self.variables.items())]
         start = time.monotonic()
         done = subprocess.run([*command, *inside, *words], capture_output=True, text=True, check=False)
@@ -72,9 +81,37 @@ def new_root(suite: str, name: str) -> Iterator[Root]:
     """An empty system whose log is dist/logs/NAME.log, removed afterwards. Skips the test without root rights."""
     if os.geteuid() != 0:
         pytest.skip("only root can make an empty root (debootstrap, chroot)")
+    with _own_place(name) as place:
+        subprocess.run(["tar", "-xf", str(base_system(suite)), "-C", str(place)], check=True)
+        yield Root(place, LOGS / f"{name}.log")
+
+
+@contextmanager
+def new_emulated_root(name: str) -> Iterator[Root]:
+    """The same with Debian 12 for aarch64 and its Python. Skips the test where the kernel has no emulators for
+    namespaces.
+    """
+    unpacked = ROOTS / "aarch64-python"
+    for words in (["--alone", "amd64", "aarch64-emulator", str(EMULATOR.parents[2])],
+                  ["arm64", "aarch64-python", str(unpacked)]):  # fmt: skip
+        subprocess.run([str(ROOT / "scripts/unpack"), *words], check=True)
+    with _own_place(name) as place:
+        subprocess.run(["cp", "-a", f"{unpacked}/.", str(place)], check=True)
+        root = Root(place, LOGS / f"{name}.log", emulated=True)
+        # The emulator's tables grow with the addresses that pools reserve: 8 GiB are enough.
+        root.variables["QEMU_RESERVED_VA"] = "8G"
+        tried = root.run("true", check=False)
+        if tried.returncode != 0:
+            pytest.skip(f"the kernel cannot start programs for aarch64 in a root: {tried.stderr.strip()}")
+        yield root
+
+
+@contextmanager
+def _own_place(name: str) -> Iterator[Path]:
     place = ROOTS / f"{name}-{os.getpid()}"
+    place.mkdir(parents=True)
     try:
-        yield Root(suite, place, LOGS / f"{name}.log")
+        yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
@@ -108,18 +145,18 @@ def mirror() -> str:
     raise AssertionError("apt on this machine has no source of Debian's own packages")
 
 
-def wheel_folder(python: str) -> Path:
+def wheel_folder(python: str, architecture: str = "x86_64") -> Path:
     """Returns a folder with the locked packages as wheels for that version of Python, collected once for a lock."""
     lock = ROOT / "requirements/run.lock"
-    folder = ROOTS / f"wheels-{python}"
+    folder = ROOTS / (f"wheels-{python}" if architecture == "x86_64" else f"wheels-{python}-{architecture}")
     stamp = folder / lock.name
     if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
         shutil.rmtree(folder, ignore_errors=True)
-        platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in (17, 24, 27, 28)]
+        platforms = [f"--platform=manylinux_2_{minor}_{architecture}" for minor in (17, 24, 26, 27, 28)]
         command = [
             str(ROOT / ".venv/bin/python"), "-m", "pip", "--quiet", "--disable-pip-version-check", "download",
             "--no-deps", "--only-binary=:all:", "--require-hashes", f"--python-version={python}", *platforms,
-            "--platform=manylinux2014_x86_64", f"--dest={folder}", f"--requirement={lock}",
+            f"--platform=manylinux2014_{architecture}", f"--dest={folder}", f"--requirement={lock}",
         ]  # fmt: skip
         subprocess.run(command, check=True)
         shutil.copy(lock, stamp)

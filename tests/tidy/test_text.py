@@ -47,6 +47,27 @@ def test_lines_are_at_most_120_wide() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+LOCAL_NAME = re.compile(
+    r"^(?:static )?(?:constexpr|constinit|const|thread_local) [^=({;]*?(\w+)(?:\[[^\]]*\])* ?[={]"
+    r"|^(?:struct|class|enum class|enum) (\w+)",
+    re.MULTILINE,
+)
+
+
+def test_constants_and_types_of_a_folders_sources_have_names_of_their_own() -> None:
+    """Presets compile several sources as one, each its own number of them: what one compiles another may not."""
+    places: dict[tuple[Path, str], set[str]] = {}
+    for path in repository.cxx_files():
+        if path.suffix != ".cpp" or path.parts[0] not in ("lab", "preload") or path.parts[:2] == ("lab", "suites"):
+            continue
+        local = re.findall(r"^namespace \{$(.*?)^\}  // namespace$", repository.text(path), re.DOTALL | re.MULTILINE)
+        for part in local:
+            for found in LOCAL_NAME.finditer(part):
+                places.setdefault((path.parent, found[1] or found[2]), set()).add(path.name)
+    wrong = [f"{folder}: {name} in {sorted(files)}" for (folder, name), files in places.items() if len(files) > 1]
+    assert not wrong, "\n".join(wrong)
+
+
 def python_functions(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(ast.parse(repository.text(path))):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

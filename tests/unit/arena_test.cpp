@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "support/fake_pages.hpp"
+#include "support/highest_bit.hpp"
 
 namespace millpond {
 namespace {
@@ -80,7 +81,7 @@ TEST_F(arena_in_one_range, the_limit_holds_and_only_the_header_is_not_the_caller
     fake_arena pool(mega);
     EXPECT_EQ(pool.try_allocate(mega, 16), nullptr);
     EXPECT_EQ(pool.try_allocate(~std::size_t{0}, 16), nullptr);
-    EXPECT_EQ(pool.try_allocate(1, std::size_t{1} << 63), nullptr);
+    EXPECT_EQ(pool.try_allocate(1, test::highest_bit), nullptr);
     const std::size_t most = mega - sizeof(detail::chunk_header);
     const auto start = pool.checkpoint();
     written(pool.allocate(most, 16), most);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/accounting_source.hpp"
+#include "support/highest_bit.hpp"
 #include "support/recorded_misuses.hpp"
 #include "support/seed.hpp"
 
@@ -172,7 +173,7 @@ TEST(guarded_block, has_room_for_every_alignment_and_refuses_impossible_sizes) {
     constexpr std::size_t top = static_cast<std::size_t>(-1);
     for (const std::size_t bytes : {top, top - 127, detail::max_bytes, detail::max_bytes / 2 + 1})
         EXPECT_EQ(detail::guarded_block::whole_bytes(bytes, 8), 0u);
-    EXPECT_EQ(detail::guarded_block::whole_bytes(8, std::size_t{1} << 63), 0u);
+    EXPECT_EQ(detail::guarded_block::whole_bytes(8, test::highest_bit), 0u);
 }
 
 TEST(checked_edges, a_pointer_right_behind_a_block_is_not_inside_it) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/highest_bit.hpp"
 #include "support/seed.hpp"
 
 namespace millpond {
@@ -94,7 +95,7 @@ void tables_agree() {
                 ASSERT_TRUE(same(places::of_wide(bytes), bytes, alignment)) << bytes << ' ' << alignment;
             }
         }
-        for (const std::size_t wider : {std::size_t{128}, std::size_t{1} << 63}) {
+        for (const std::size_t wider : {std::size_t{128}, test::highest_bit}) {
             ASSERT_FALSE(places::is_small(bytes, wider) || places::is_paired_small(bytes, wider) ||
                          places::is_rounded_small(bytes, wider) || places::is_middle(bytes, wider) ||
                          places::is_wide(bytes, wider));

@@ -11,6 +11,7 @@
 
 #include "support/accounting_source.hpp"
 #include "support/block_model.hpp"
+#include "support/highest_bit.hpp"
 #include "support/seed.hpp"
 
 namespace millpond {
@@ -119,11 +120,11 @@ TEST(monotonic, impossible_requests_are_null_and_change_nothing) {
     for (const std::size_t bytes :
          {top, top - 7, top - 4096, detail::max_bytes, detail::max_bytes - 1, detail::max_bytes + 1}) {
         for (const std::size_t alignment :
-             {std::size_t{1}, std::size_t{4096}, std::size_t{1} << 62, std::size_t{1} << 63}) {
+             {std::size_t{1}, std::size_t{4096}, test::highest_bit / 2, test::highest_bit}) {
             EXPECT_EQ(pool.try_allocate(bytes, alignment), nullptr);
         }
     }
-    EXPECT_EQ(pool.try_allocate(1, std::size_t{1} << 63), nullptr);
+    EXPECT_EQ(pool.try_allocate(1, test::highest_bit), nullptr);
     EXPECT_THROW(static_cast<void>(pool.allocate(top, 1)), std::bad_alloc);
     EXPECT_EQ(pool.allocate(8, 8), before + 8 + (detail::address_sanitizer ? 8 : 0));
 }

@@ -10,6 +10,7 @@
 
 #include "support/accounting_source.hpp"
 #include "support/block_model.hpp"
+#include "support/highest_bit.hpp"
 #include "support/scale.hpp"
 #include "support/seed.hpp"
 
@@ -242,7 +243,7 @@ TEST(multipool, impossible_requests_are_null_and_change_nothing) {
     const std::size_t top = static_cast<std::size_t>(-1);
     for (const std::size_t bytes :
          {top, top - 7, top - 4096, detail::max_bytes, detail::max_bytes - 1, detail::max_bytes + 1}) {
-        for (const std::size_t alignment : {std::size_t{1}, std::size_t{4096}, std::size_t{1} << 63}) {
+        for (const std::size_t alignment : {std::size_t{1}, std::size_t{4096}, test::highest_bit}) {
             EXPECT_EQ(pool.try_allocate(bytes, alignment), nullptr);
         }
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/fake_pages.hpp"
+#include "support/highest_bit.hpp"
 
 namespace millpond {
 namespace {
@@ -60,8 +61,8 @@ TEST_F(region_books, the_limit_is_exact_and_a_refusal_changes_nothing) {
     ASSERT_NE(first, nullptr);
     EXPECT_EQ(source.try_allocate(page + 1, 1), nullptr);
     EXPECT_EQ(source.try_allocate(~std::size_t{0} - 8 * page, 1), nullptr) << "the end of the block wraps around";
-    EXPECT_EQ(source.try_allocate(1, std::size_t{1} << 62), nullptr);
-    EXPECT_EQ(source.try_allocate(1, std::size_t{1} << 63), nullptr);
+    EXPECT_EQ(source.try_allocate(1, test::highest_bit / 2), nullptr);
+    EXPECT_EQ(source.try_allocate(1, test::highest_bit), nullptr);
     void* const last = source.try_allocate(page, 1);
     EXPECT_EQ(last, at(first) + 9 * page);
     std::memset(first, 1, 10 * page);

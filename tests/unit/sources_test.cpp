@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/accounting_source.hpp"
+#include "support/highest_bit.hpp"
 
 namespace millpond {
 namespace {
@@ -230,13 +231,13 @@ TEST(sources, impossible_sizes_are_null_or_bad_alloc) {
         EXPECT_THROW(static_cast<void>(new_delete{}.allocate(bytes, 8)), std::bad_alloc);
         EXPECT_THROW(static_cast<void>(upstream_resource{}.allocate(bytes, 8)), std::bad_alloc);
     }
-    for (const std::size_t alignment : {std::size_t{1} << 63, std::size_t{1} << 62}) {
+    for (const std::size_t alignment : {test::highest_bit, test::highest_bit / 2}) {
         EXPECT_EQ(new_delete{}.try_allocate(detail::max_bytes, alignment), nullptr);
         EXPECT_EQ(chunk_cache{}.try_allocate(detail::max_bytes, alignment), nullptr);
         EXPECT_EQ(upstream_resource{}.try_allocate(detail::max_bytes, alignment), nullptr);
     }
-    EXPECT_EQ(new_delete{}.try_allocate(1, std::size_t{1} << 63), nullptr);
-    EXPECT_EQ(upstream_resource{}.try_allocate(1, std::size_t{1} << 63), nullptr);
+    EXPECT_EQ(new_delete{}.try_allocate(1, test::highest_bit), nullptr);
+    EXPECT_EQ(upstream_resource{}.try_allocate(1, test::highest_bit), nullptr);
 }
 
 TEST(sources, any_exception_of_an_upstream_resource_gives_null) {

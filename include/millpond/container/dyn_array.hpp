@@ -428,9 +428,13 @@ class dyn_array {
         while (first != last) {
             if (end_ == limit_) make_room();
             const open_tail slots(*this, part_of(first, last));
-            auto part = std::ranges::uninitialized_copy(std::move(first), last, end_, limit_);
-            end_ = part.out;
-            first = std::move(part.in);
+            if constexpr (std::same_as<std::iter_difference_t<First>, difference_type>) {
+                auto part = std::ranges::uninitialized_copy(std::move(first), last, end_, limit_);
+                end_ = part.out;
+                first = std::move(part.in);
+            } else {  // some standard libraries do not compile a copy between two difference types
+                for (; end_ != limit_ && first != last; ++first, ++end_) std::construct_at(end_, *first);
+            }
         }
         added.keep();
     }

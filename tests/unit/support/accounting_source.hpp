@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -101,7 +102,7 @@ class accounting_source {
     std::size_t failures_ = 0;
     std::size_t fail_at_ = never;
     std::size_t fail_from_ = never;
-    std::size_t largest_ = std::size_t{1} << 32;
+    std::size_t largest_ = std::size_t{1} << std::min(32, std::numeric_limits<std::size_t>::digits - 2);
 };
 
 // The same with chunks of one size, whose blocks it wants to know: the source of a router.
