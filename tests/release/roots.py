@@ -92,9 +92,9 @@ def new_emulated_root(name: str) -> Iterator[Root]:
     namespaces.
     """
     unpacked = ROOTS / "aarch64-python"
-    for words in (["--alone", "amd64", "aarch64-emulator", str(EMULATOR.parents[2])],
-                  ["arm64", "aarch64-python", str(unpacked)]):  # fmt: skip
-        subprocess.run([str(ROOT / "scripts/unpack"), *words], check=True)
+    for *words, folder in (["--alone", "amd64", "aarch64-emulator", EMULATOR.parents[2]],
+                           ["arm64", "aarch64-python", unpacked]):  # fmt: skip
+        subprocess.run([str(ROOT / "scripts/unpack"), *words, str(folder.relative_to(ROOT))], check=True)
     with _own_place(name) as place:
         subprocess.run(["cp", "-a", f"{unpacked}/.", str(place)], check=True)
         root = Root(place, LOGS / f"{name}.log", emulated=True)
