@@ -92,7 +92,7 @@ def new_emulated_root(name: str) -> Iterator[Root]:
     namespaces.
     """
     unpacked = ROOTS / "aarch64-python"
-    for *words, folder in (["--alone", "amd64", "aarch64-emulator", EMULATOR.parents[2]],
+    for *words, folder in (["--only", "amd64", "aarch64-emulator", EMULATOR.parents[2]],
                            ["arm64", "aarch64-python", unpacked]):  # fmt: skip
         subprocess.run([str(ROOT / "scripts/unpack"), *words, str(folder.relative_to(ROOT))], check=True)
     with _own_place(name) as place:

@@ -54,7 +54,7 @@ LOCAL_NAME = re.compile(
 )
 
 
-def test_constants_and_types_of_a_folders_sources_have_names_of_their_own() -> None:
+def test_local_constants_and_types_of_a_folder_have_own_names() -> None:
     """Presets compile several sources as one, each its own number of them: what one compiles another may not."""
     places: dict[tuple[Path, str], set[str]] = {}
     for path in repository.cxx_files():

@@ -127,7 +127,7 @@ TEST(dyn_array_elements, every_kind_of_range_can_be_appended_assigned_and_insert
             EXPECT_EQ(inserted.size(), held + 6);
         };
         check([] { return std::views::iota(0, 6); });
-        // Its difference type is wider than that of pointers.
+        // The difference type of this one is wider than that of pointers.
         check([] { return std::views::iota(0LL, 6LL); });
         check([&] { return std::span(expected); });
         check([&] { return std::views::transform(expected, [](int n) { return static_cast<short>(n); }); });
