@@ -75,6 +75,14 @@ class Root:
         self.run("apt-get", "update")
         self.run("apt-get", "install", "--yes", "--no-install-recommends", *packages)
 
+    def install_wheel(self, wheel: Path, folder: Path) -> None:
+        """Installs the wheel in a virtual environment, which comes first in PATH, with packages from that folder."""
+        self.copy(folder, wheel, to="/opt")
+        self.run("python3", "-m", "venv", "/opt/millpond")
+        pip = ("/opt/millpond/bin/pip", "install", "--no-index", "--find-links", f"/opt/{folder.name}")
+        self.run(*pip, f"/opt/{wheel.name}")
+        self.variables["PATH"] = f"/opt/millpond/bin:{VARIABLES['PATH']}"
+
 
 @contextmanager
 def new_root(suite: str, name: str) -> Iterator[Root]:
@@ -145,10 +153,16 @@ def mirror() -> str:
     raise AssertionError("apt on this machine has no source of Debian's own packages")
 
 
+def wheel_for(architecture: str) -> Path:
+    """Returns the wheel that scripts/release made."""
+    (found,) = DIST.glob(f"millpond-*_{architecture}.whl")
+    return found
+
+
 def wheel_folder(python: str, architecture: str = "x86_64") -> Path:
     """Returns a folder with the locked packages as wheels for that version of Python, collected once for a lock."""
     lock = ROOT / "requirements/run.lock"
-    folder = ROOTS / (f"wheels-{python}" if architecture == "x86_64" else f"wheels-{python}-{architecture}")
+    folder = ROOTS / f"wheels-{python}-{architecture}"
     stamp = folder / lock.name
     if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
         shutil.rmtree(folder, ignore_errors=True)

@@ -28,8 +28,7 @@ def architecture(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def either_wheel(architecture: str) -> Path:
-    (found,) = roots.DIST.glob(f"millpond-*_{architecture}.whl")
-    return found
+    return roots.wheel_for(architecture)
 
 
 @pytest.fixture(scope="module")

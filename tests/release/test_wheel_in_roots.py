@@ -21,8 +21,9 @@ ADVICE_SECONDS = "20"
 def container(wheel: Path) -> Iterator[roots.Root]:
     """A system of Debian 12 on which the steps of the Containerfile were done. pip takes packages from a folder."""
     with roots.new_root("bookworm", "wheel_on_debian_12") as root:
-        root.copy(roots.wheel_folder("3.11"), to="/opt")
-        root.variables |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/opt/wheels-3.11"}
+        folder = roots.wheel_folder("3.11")
+        root.copy(folder, to="/opt")
+        root.variables |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": f"/opt/{folder.name}"}
         for keyword, words in roots.container_steps(roots.ROOT / "Containerfile"):
             if keyword == "FROM":
                 assert words == ["debian:12-slim"]
@@ -41,11 +42,7 @@ def newer(wheel: Path) -> Iterator[roots.Root]:
     """A system of Debian 13 with the wheel in a virtual environment, and without Valgrind."""
     with roots.new_root("trixie", "wheel_on_debian_13") as root:
         root.install("python3-venv")
-        root.copy(roots.wheel_folder("3.13"), wheel, to="/opt")
-        root.run("python3", "-m", "venv", "/opt/millpond")
-        pip = ("/opt/millpond/bin/pip", "install", "--no-index", "--find-links", "/opt/wheels-3.13")
-        root.run(*pip, f"/opt/{wheel.name}")
-        root.variables["PATH"] = f"/opt/millpond/bin:{roots.VARIABLES['PATH']}"
+        root.install_wheel(wheel, roots.wheel_folder("3.13"))
         yield root
 
 

@@ -17,12 +17,7 @@ PROGRAM = ("perl", "-e", "my %seen; $seen{$_ % 500} .= chr(65 + $_ % 26) for 1 .
 def root(aarch64_wheel: Path) -> Iterator[roots.Root]:
     """The system, with the wheel in a virtual environment."""
     with roots.new_emulated_root("wheel_on_aarch64") as root:
-        folder = roots.wheel_folder("3.11", "aarch64")
-        root.copy(folder, aarch64_wheel, to="/opt")
-        root.run("python3.11", "-m", "venv", "/opt/millpond")
-        root.run("/opt/millpond/bin/pip", "install", "--no-index", "--find-links", f"/opt/{folder.name}",
-                 f"/opt/{aarch64_wheel.name}")  # fmt: skip
-        root.variables["PATH"] = f"/opt/millpond/bin:{roots.VARIABLES['PATH']}"
+        root.install_wheel(aarch64_wheel, roots.wheel_folder("3.11", "aarch64"))
         yield root
 
 
