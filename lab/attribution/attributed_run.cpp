@@ -25,6 +25,7 @@ cache_shape cache_shape::of(const std::string& description) {
     if (parsed.kind != simulate::simulator_kind::attributed && parsed.kind != simulate::simulator_kind::fifo &&
         parsed.kind != simulate::simulator_kind::random)
         throw wrong("misses are attributed in one cache: attributed, fifo or random");
+    if (!parsed.is_split) throw wrong("misses are always told apart here: leave out split=no");
     cache_shape shape;
     shape.description = description;
     shape.sets = parsed.shapes[0].sets;

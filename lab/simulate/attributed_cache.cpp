@@ -5,28 +5,53 @@
 namespace millpond::simulate {
 
 attributed_cache::attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
-                                   uint64_t seed)
+                                   uint64_t seed, bool is_split)
     : lines_(lines),
       cache_(system, sets, ways, rule, seed),
-      whole_(system, sets * ways),
+      is_split_(is_split),
+      whole_(system, is_split ? sets * ways : 1),
+      seen_(system),
       evicted_(system),
       of_subject_(system, 1) {}
 
+namespace {
+
+miss_kind kind_of(whole_lru::place was) {
+    switch (was) {
+        case whole_lru::place::cold:
+            return miss_kind::cold;
+        case whole_lru::place::flushed:
+            return miss_kind::flushed;
+        case whole_lru::place::inside:
+            return miss_kind::conflict;
+        case whole_lru::place::outside:
+            break;
+    }
+    return miss_kind::capacity;
+}
+
+}  // namespace
+
 attributed_cache::line_outcome attributed_cache::touch(uint64_t line, unsigned origin) {
-    const whole_lru::place was = whole_.use(line);
+    const whole_lru::place was = is_split_ ? whole_.use(line) : whole_lru::place::outside;
     line_outcome outcome;
     if (cache_.use(line)) return outcome;
     outcome.evicted = cache_.insert(line);
     if (outcome.evicted != no_line) evicted_[outcome.evicted] = origin == millpond_of_allocator ? by_allocator : 0;
-    const auto miss = [&](miss_kind kind) {
-        outcome.kind = static_cast<unsigned>(kind);
-        return outcome;
-    };
-    if (was == whole_lru::place::cold) return miss(miss_kind::cold);
-    if (was == whole_lru::place::flushed) return miss(miss_kind::flushed);
+    const miss_kind kind = is_split_ ? kind_of(was) : kind_of_unsplit(line);
+    outcome.kind = static_cast<unsigned>(kind);
+    if (kind == miss_kind::cold || kind == miss_kind::flushed) return outcome;
     const uint8_t* const evictor = evicted_.find(line);
     outcome.is_indirect = origin == millpond_of_program && evictor != nullptr && *evictor == by_allocator;
-    return miss(was == whole_lru::place::inside ? miss_kind::conflict : miss_kind::capacity);
+    return outcome;
+}
+
+miss_kind attributed_cache::kind_of_unsplit(uint64_t line) {
+    uint32_t& seen = seen_[line];
+    const uint32_t before = seen;
+    seen = flushes_ + 1;
+    if (before == 0) return miss_kind::cold;
+    return before == seen ? miss_kind::replacement : miss_kind::flushed;
 }
 
 void attributed_cache::take(const reference* batch, size_t count) {
@@ -37,6 +62,7 @@ void attributed_cache::take(const reference* batch, size_t count) {
 void attributed_cache::flush() {
     cache_.flush();
     whole_.flush();
+    ++flushes_;
     latest_ = no_line;
 }
 
@@ -54,7 +80,7 @@ attributed_cache::counts attributed_cache::total() const {
 }
 
 void attributed_cache::tell(const report& to) const {
-    static constexpr const char* names[kinds] = {"cold", "flushed", "capacity", "conflict"};
+    static constexpr const char* names[kinds] = {"cold", "flushed", "capacity", "conflict", "replacement"};
     const auto row = [&](const char* metric, uint64_t value, uint32_t origin, uint32_t subject) {
         if (value == 0) return;
         count_row one = count_of(metric, "references", value);

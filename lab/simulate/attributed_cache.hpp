@@ -6,11 +6,14 @@
 //        ──▶ a fully associative LRU cache of the size misses, too      capacity
 //        ──▶ it would have hit                                          conflict
 //
+// The fully associative cache takes half of the time. Without it, capacity and conflict misses count together, as
+// replacement misses.
+//
 // A program's miss on a line that an access of the allocator evicted is also indirect: the allocator's own accesses
 // cost the program this miss (its direct misses are those with the allocator as origin). A reference to several lines
 // that misses more than one counts as its first miss.
 // Cost: O(ways) a reference; nothing for one to the line of the one before. It runs as a pass of its own, so other
-// simulators do not pay for it. Memory: whole_lru, 32 to 64 bytes for each evicted line, 128 bytes a subject. Not
+// simulators do not pay for it. Memory: whole_lru, 32 to 64 bytes for each evicted line, 152 bytes a subject. Not
 // thread-safe.
 #pragma once
 
@@ -21,11 +24,11 @@
 
 namespace millpond::simulate {
 
-enum class miss_kind : uint8_t { cold, flushed, capacity, conflict };
+enum class miss_kind : uint8_t { cold, flushed, capacity, conflict, replacement };
 
 class attributed_cache {
   public:
-    static constexpr unsigned kinds = 4, origins = 3;
+    static constexpr unsigned kinds = 5, origins = 3;
     static constexpr uint32_t subjects_max = 1u << 20;  // higher numbers count as the last one
 
     struct counts {
@@ -34,8 +37,9 @@ class attributed_cache {
         uint64_t indirect;
     };
 
-    attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
-                     uint64_t seed);
+    // `is_split`: capacity and conflict misses are told apart.
+    attributed_cache(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule, uint64_t seed,
+                     bool is_split = true);
 
     static constexpr unsigned hit = kinds;
     // The result of a reference for one line. `kind`: hit, or a miss_kind; `evicted`: the line that was evicted, or
@@ -61,10 +65,14 @@ class attributed_cache {
     static constexpr uint8_t by_allocator = 1;
 
     line_outcome touch(uint64_t line, unsigned origin);
+    miss_kind kind_of_unsplit(uint64_t line);
 
     line_walk lines_;
     set_cache cache_;
-    whole_lru whole_;               // of the same size
+    bool is_split_;
+    whole_lru whole_;             // of the same size; of one line, and unused, if misses are not split
+    block_table<uint32_t> seen_;  // the number of flushes + 1 at the latest miss of a line, if they are not
+    uint32_t flushes_ = 0;
     block_table<uint8_t> evicted_;  // by_allocator or 0, for each evicted line
     uint64_t latest_ = no_line;     // the line of the latest reference: a hit that changes nothing
     array<counts> of_subject_;

@@ -66,6 +66,7 @@ constexpr const char* kinds[] = {"direct",  "lru",    "fifo", "random",     "dis
                                  "sampled", "levels", "tlb",  "attributed", "contents"};
 constexpr const char* inclusions[] = {"inclusive", "exclusive", "independent"};
 constexpr const char* write_misses[] = {"allocate", "around"};
+constexpr const char* no_or_yes[] = {"no", "yes"};
 constexpr const char* replacements[] = {"lru", "fifo", "random"};
 
 const char* parse_pair(const char*& text, description& into) {
@@ -75,6 +76,7 @@ const char* parse_pair(const char*& text, description& into) {
     if (skip(text, "replacement="))
         return one_of(text, replacements, into.rule) ? nullptr : "replacement is lru, fifo or random";
     if (skip(text, "write=")) return one_of(text, write_misses, into.write) ? nullptr : "write is allocate or around";
+    if (skip(text, "split=")) return one_of(text, no_or_yes, into.is_split) ? nullptr : "split is no or yes";
     if (skip(text, "line=") || skip(text, "page=")) return numbers_of(text, into.line) ? nullptr : wrong;
     if (skip(text, "size=") || skip(text, "entries=")) return numbers_of(text, into.size) ? nullptr : wrong;
     if (skip(text, "sets=")) return numbers_of(text, into.sets) ? nullptr : wrong;
@@ -140,6 +142,7 @@ const char* check(description& d) {
     if (d.seed.count != 1) return "there is one seed";
     if (d.write != write_miss::allocate && d.kind != simulator_kind::fifo && d.kind != simulator_kind::random)
         return "write=around is of fifo and random caches; direct-mapped is fifo with ways=1";
+    if (!d.is_split && d.kind != simulator_kind::attributed) return "split=no is of attributed";
     switch (d.kind) {
         case simulator_kind::direct:
             return check_direct(d);

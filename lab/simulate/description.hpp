@@ -11,6 +11,7 @@
 //   levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive     or exclusive, independent
 //   tlb:page=4K,entries=64/1536,ways=4/12        translation buffers; page=2M for huge pages
 //   attributed:line=64,size=32K,ways=8           misses by kind, origin and subject; replacement=lru, fifo, random
+//   attributed:line=64,size=32K,ways=8,split=no  the same, with capacity and conflict misses as one: twice as fast
 //   contents:line=64,size=32K,ways=8             bytes held by the code that accessed them last; replacement=lru, …
 //
 // Numbers take K, M and G (1024). Parsing allocates nothing. Thread-safe.
@@ -47,6 +48,7 @@ struct description {
     inclusion inclusive = inclusion::independent;
     replacement rule = replacement::lru;
     write_miss write = write_miss::allocate;
+    bool is_split = true;
     // Derived from the other members, for the kinds that have levels.
     level_shape shapes[hierarchy::levels_max] = {};
 };

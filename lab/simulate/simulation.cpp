@@ -129,7 +129,7 @@ const char* simulation::add(const char* text) {
             place<hierarchy>(text, touched, *touched, d.shapes, levels, d.inclusive);
             break;
         case simulator_kind::attributed:
-            place<attributed_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);
+            place<attributed_cache>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0], d.is_split);
             break;
         case simulator_kind::contents:
             place<cache_contents>(text, nullptr, lines, shape.sets, shape.ways, d.rule, d.seed.of[0]);

@@ -22,7 +22,8 @@ from millpond.rounds.simulation_data import Count, Simulation, Simulator
 # The sizes at which caches of all sizes are shown.
 _SIZES = tuple(1 << power for power in range(14, 23))  # 16 KiB to 4 MiB
 _COUNTS = {"misses": "", "misses_estimated": "estimated, ", "cold": "cold, ", "flushed": "flushed, ",
-           "capacity": "capacity, ", "conflict": "conflict, ", "fetched": "bytes fetched, ",
+           "capacity": "capacity, ", "conflict": "conflict, ", "replacement": "replacement, ",
+           "fetched": "bytes fetched, ",
            "held": "bytes held by the {}, "}  # fmt: skip
 _SINGLE = ("direct", "lru", "fifo", "random")  # simulators of caches without further levels
 _LISTED = (*_SINGLE, "levels", "tlb", "attributed", "contents", "sampled")

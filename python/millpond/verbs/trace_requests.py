@@ -210,7 +210,8 @@ A DESCRIPTION is one of these; default: five direct-mapped caches, 56 LRU caches
   sampled:line=64,one_in=100                 the same from a sample, with its error
   levels:line=64,size=32K/1M,ways=8/16,inclusion=inclusive|exclusive|independent
   tlb:page=4K,entries=64/1536,ways=4/12
-  attributed:line=64,size=32K,ways=8         cold, capacity and conflict; program and allocator
+  attributed:line=64,size=32K,ways=8         cold, capacity and conflict; program and allocator;
+                                             split=no: twice as fast, with the last two as one
   contents:line=64,size=32K,ways=8           bytes last accessed by program or allocator"""
 
 

@@ -55,7 +55,7 @@ LINES_BYTES = (32, 64)
 _SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
 _ATTRIBUTED_KIBIBYTES = 64  # the cache whose misses are attributed by kind and by the code that made them
 _AROUND_KIBIBYTES = (16, 64)  # caches also simulated without write-allocate
-_ATTRIBUTED = f"attributed:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1"
+_ATTRIBUTED = f"attributed:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1,split=no"
 # Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
 _DESCRIPTIONS = (
     *(f"direct:line={line},size={_SIZES}" for line in LINES_BYTES),
@@ -310,7 +310,7 @@ def _of_caches(simulators: tuple[Simulator, ...]) -> Mapping[str, float]:
             found |= {f"level_{row.level}_misses": row.value for row in rows if row.metric == "misses"}
         elif one.kind == "attributed":
             by = {(row.metric, row.origin): row.value for row in rows}
-            kinds = ("cold", "capacity", "conflict")
+            kinds = ("cold", "replacement")
             found["cold_misses"] = sum(by.get(("cold", origin), 0) for origin in ("program", "allocator"))
             found["allocator_misses"] = sum(by.get((kind, "allocator"), 0) for kind in kinds)
             found["indirect_misses"] = by.get(("indirect", "program"), 0)

@@ -277,8 +277,8 @@ TEST(cache_shape, takes_one_cache) {
     EXPECT_EQ(shape.ways, 4);
     EXPECT_EQ(shape.line_bytes, 128);
     EXPECT_EQ(cache_shape::of(cache_shape::standard).sets, 64);
-    for (const char* wrong :
-         {"", "lru:line=64,sets=1-64,ways=8", "levels:line=64,size=32K/1M,ways=8/16", "attributed:"})
+    for (const char* wrong : {"", "lru:line=64,sets=1-64,ways=8", "levels:line=64,size=32K/1M,ways=8/16",
+                              "attributed:", "attributed:line=64,size=32K,ways=8,split=no"})
         EXPECT_THROW(cache_shape::of(wrong), program::failure) << wrong;
 }
 

@@ -87,7 +87,20 @@ class model_attribution {
 
 bool operator==(const attributed_cache::counts& a, const attributed_cache::counts& b) {
     return std::equal(std::begin(a.references), std::end(a.references), std::begin(b.references)) &&
-           std::equal(&a.misses[0][0], &a.misses[0][0] + 12, &b.misses[0][0]) && a.indirect == b.indirect;
+           std::equal(&a.misses[0][0], &a.misses[0][0] + std::size(a.misses) * attributed_cache::kinds,
+                      &b.misses[0][0]) &&
+           a.indirect == b.indirect;
+}
+
+// The counts with capacity and conflict misses as replacement misses.
+attributed_cache::counts unsplit_counts(attributed_cache::counts counts) {
+    constexpr auto capacity = static_cast<unsigned>(simulate::miss_kind::capacity);
+    constexpr auto conflict = static_cast<unsigned>(simulate::miss_kind::conflict);
+    for (auto& of_origin : counts.misses) {
+        of_origin[static_cast<unsigned>(simulate::miss_kind::replacement)] = of_origin[capacity] + of_origin[conflict];
+        of_origin[capacity] = of_origin[conflict] = 0;
+    }
+    return counts;
 }
 
 TEST(attributed_cache, kinds_origins_and_subjects_are_those_of_the_model) {
@@ -98,16 +111,23 @@ TEST(attributed_cache, kinds_origins_and_subjects_are_those_of_the_model) {
             model_attribution model(static_cast<std::uint64_t>(sets), static_cast<unsigned>(ways));
             attributed_cache found(process_system, line_walk(32), static_cast<std::uint64_t>(sets),
                                    static_cast<unsigned>(ways), simulate::replacement::lru, 1);
+            attributed_cache unsplit(process_system, line_walk(32), static_cast<std::uint64_t>(sets),
+                                     static_cast<unsigned>(ways), simulate::replacement::lru, 1, false);
             for (std::size_t i = 0; i < all.size(); ++i) {
                 model.take(all[i], 32);
                 found.take(&all[i], 1);
+                unsplit.take(&all[i], 1);
                 if (flush_every != 0 && (i + 1) % flush_every == 0) {
                     model.flush();
                     found.flush();
+                    unsplit.flush();
                 }
             }
             EXPECT_TRUE(found.total() == model.total);
             for (const auto& [subject, counts] : model.of_subject) EXPECT_TRUE(found.of_subject(subject) == counts);
+            EXPECT_TRUE(unsplit.total() == unsplit_counts(model.total));
+            for (const auto& [subject, counts] : model.of_subject)
+                EXPECT_TRUE(unsplit.of_subject(subject) == unsplit_counts(counts));
             EXPECT_GT(model.total.indirect, 0u);
         }
     }
@@ -135,6 +155,9 @@ TEST(attributed_cache, indirect_misses_are_those_after_evictions_by_the_allocato
     EXPECT_EQ(found.sum("cold", program), 2u);
     EXPECT_EQ(found.sum("capacity", program), 2u);
     EXPECT_EQ(found.sum("conflict"), 0u);
+    const counted unsplit(all, "attributed:line=64,size=64,ways=1,split=no");
+    EXPECT_EQ(unsplit.sum("indirect", program), 1u);
+    EXPECT_EQ(unsplit.sum("replacement", program), 2u);
 }
 
 TEST(attributed_cache, subjects_beyond_the_limit_are_counted_as_one) {

@@ -302,6 +302,8 @@ TEST(description, wrong_ones_are_refused_with_a_reason) {
                                     "distances:line=2G",
                                     "tlb:page=3K,entries=4,ways=1",
                                     "attributed:size=1K,ways=1,replacement=best",
+                                    "attributed:size=1K,ways=1,split=maybe",
+                                    "contents:size=1K,ways=1,split=no",
                                     "contents:size=1K"}) {
         EXPECT_THROW(counted({}, wrong), program::failure) << wrong;
     }
