@@ -139,6 +139,7 @@ int get_blocks(int descriptor, std::size_t begin, std::size_t end) noexcept {
         const std::size_t bytes = end - begin < piece ? end - begin : piece;
         const int error = posix_fallocate(descriptor, static_cast<off_t>(begin), static_cast<off_t>(bytes));
         if (error == EINTR) continue;
+        if (error < 0) return errno;  // some libraries return -1, as other calls do
         if (error != 0) return error;
         begin += bytes;
     }

@@ -126,6 +126,7 @@ TEST(failing_source, a_block_freed_before_the_failure_serves_after_it) {
 // Containers over our bindings give the same strong guarantee as over std::allocator.
 template <class Fill>
 void fails_everywhere(Fill fill) {
+    std::size_t failures = 0;
     for (std::size_t n = 0;; ++n) {
         accounting_source source;
         multipool<accounting_ref, class_map<8>> pool(source);  // nearly every block is a call of the source
@@ -136,10 +137,13 @@ void fails_everywhere(Fill fill) {
         } catch (const std::bad_alloc&) {
             failed = true;
         }
-        ASSERT_EQ(failed, source.failures() > 0);
-        EXPECT_LE(source.live_blocks(), 1u) << "the containers gave back all but the chunk";
-        if (!failed) return;
+        // A pool that is refused a chunk asks for a smaller one.
+        ASSERT_TRUE(!failed || source.failures() > 0);
+        EXPECT_LE(source.live_blocks(), 2u) << "the containers gave back all but the chunks";
+        failures += failed;
+        if (source.failures() == 0) break;
     }
+    EXPECT_GT(failures, 10u);
 }
 
 using small_pool = multipool<accounting_ref, class_map<8>>;

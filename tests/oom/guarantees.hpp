@@ -31,6 +31,7 @@
 
 #include "../unit/support/associative_kinds.hpp"
 #include "../unit/support/fake_pages.hpp"
+#include "standard_sets.hpp"
 
 namespace millpond::test {
 

@@ -89,6 +89,7 @@ void add_ranges(std::vector<way<C>>& table) {
             const auto some = list_of<own>(some_numbers);
             const own made(some.begin(), some.end());
         });
+        if (is_hashed<C> && hashed_sets_lose_copies()) return;
         if constexpr (requires(C& of, std::initializer_list<typename C::value_type> list) { of = list; }) {
             row(table, "assign a list", promise::sound, [](auto& to, auto&) {
                 using own = plain<decltype(to)>;
@@ -122,7 +123,9 @@ void add_searches(std::vector<way<C>>& table) {
                 EXPECT_EQ(in.upper_bound(key), last);
             }
         });
-        row(table, "erase " + std::to_string(number), promise::nothing_changes, [number](auto& to, auto&) {
+        // libc++ may have erased the first of equal keys when it compares the next one.
+        const promise unless_erased = is_hashed<C> && !is_libstdcxx ? promise::some_go : promise::nothing_changes;
+        row(table, "erase " + std::to_string(number), unless_erased, [number](auto& to, auto&) {
             const typename plain<decltype(to)>::key_type key(number);
             to.erase(key);
         });

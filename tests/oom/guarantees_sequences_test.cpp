@@ -101,7 +101,9 @@ void add_choices(std::vector<way<C>>& table) {
     using value = typename C::value_type;
     // The elements of an array move up: if a move throws, the array keeps its number of elements.
     const bool may_move_throw = is_array<C> && !std::is_nothrow_move_assignable_v<value>;
-    row(table, "erase_if", may_move_throw ? promise::sound : promise::chosen_go,
+    // libc++ takes elements out of a list by whole runs: those before the failure may stay.
+    const promise choice = is_list<C> && !is_libstdcxx ? promise::some_go : promise::chosen_go;
+    row(table, "erase_if", may_move_throw ? promise::sound : choice,
         [](auto& to, auto&) { erase_if(to, failing_choice()); });
     row(table, "compare", promise::nothing_changes, [](auto& to, auto& from) {
         EXPECT_FALSE(to == from);
@@ -118,7 +120,7 @@ void add_choices(std::vector<way<C>>& table) {
         }
     });
     if constexpr (is_list<C>) {
-        row(table, "remove_if", promise::chosen_go, [](auto& to, auto&) { to.remove_if(failing_choice()); });
+        row(table, "remove_if", choice, [](auto& to, auto&) { to.remove_if(failing_choice()); });
         row(table, "unique", promise::some_go, [](auto& to, auto&) {
             to.unique([](const auto& a, const auto& b) {
                 element_books::operation();

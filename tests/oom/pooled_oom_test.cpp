@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../unit/support/counted_upstream.hpp"
+#include "standard_sets.hpp"
 
 namespace millpond {
 namespace {
@@ -20,11 +21,6 @@ template <class T>
 using upstream = test::counted_upstream<T>;
 
 constexpr std::size_t never = static_cast<std::size_t>(-1);
-#if defined(__GLIBCXX__)
-constexpr bool is_libstdcxx = true;
-#else
-constexpr bool is_libstdcxx = false;
-#endif
 template <class Container>
 constexpr bool is_hashed = requires { typename Container::hasher; };
 
@@ -125,7 +121,7 @@ void exchange(Container& a, Container& b) {
             a.insert(std::move(node));
         }
         // A comparison that throws ends the program there in libstdc++ 12: its merge of trees is noexcept.
-        if (fragile::throws_at == never || is_hashed<Container> || !is_libstdcxx) a.merge(b);
+        if (fragile::throws_at == never || is_hashed<Container> || !test::is_libstdcxx) a.merge(b);
         a.erase(fragile(3));
     } else {
         a.remove(fragile(2));
@@ -170,6 +166,8 @@ void live(upstream_account& account) {
 // Plays the life again and again, with one more call before the failure each time, until nothing fails.
 template <class Container>
 void expect_nothing_lost(bool elements) {
+    if (is_hashed<Container> && test::hashed_sets_lose_copies())
+        GTEST_SKIP() << "this standard library loses copies when another one fails";
     for (std::size_t n = 0;; ++n) {
         upstream_account account;
         fragile::calls = 0;

@@ -162,7 +162,9 @@ TEST(scope_arena, refuses_what_memory_cannot_hold) {
         for (const std::size_t less : {0, 5, 16, 64})
             EXPECT_THROW(static_cast<void>(calls::allocate_bytes(std::numeric_limits<std::size_t>::max() - less)),
                          std::bad_alloc);
-        EXPECT_THROW(calls::vector<long>().reserve(calls::vector<long>().max_size()), std::exception);
+        if (!test::half_of_the_addresses_may_be_had) {
+            EXPECT_THROW(calls::vector<long>().reserve(calls::vector<long>().max_size()), std::exception);
+        }
         void* const block = calls::allocate_bytes(5);
         EXPECT_THROW(static_cast<void>(calls::resize_bytes(block, std::numeric_limits<std::size_t>::max())),
                      std::bad_alloc);

@@ -35,7 +35,7 @@ using phase = advise::phase_arena<struct phase_tag, 3000>;
 using shared_phase = advise::synchronized_phase_arena<struct shared_tag>;
 using instances = advise::instance_pool<struct instances_tag>;
 
-constexpr std::size_t too_many = std::numeric_limits<std::size_t>::max() / 2;
+constexpr std::size_t too_many = std::numeric_limits<std::size_t>::max() / 2 + 1;
 const char* const long_text = "a text that is longer than the small buffer of any string";
 
 template <class Place>
@@ -157,7 +157,9 @@ TYPED_TEST(advised_pool, refuses_what_memory_cannot_hold_and_goes_on) {
     TypeParam::deallocate_bytes(block, 100);
     typename TypeParam::template vector<long> numbers;
     EXPECT_THROW(static_cast<void>(numbers.get_allocator().allocate(too_many)), std::bad_array_new_length);
-    EXPECT_THROW(numbers.reserve(numbers.max_size()), std::bad_alloc);
+    if (!test::half_of_the_addresses_may_be_had) {
+        EXPECT_THROW(numbers.reserve(numbers.max_size()), std::bad_alloc);
+    }
     numbers.resize(100);
     EXPECT_EQ(numbers[99], 0);
 }

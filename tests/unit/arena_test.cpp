@@ -89,7 +89,8 @@ TEST_F(arena_in_one_range, the_limit_holds_and_only_the_header_is_not_the_caller
     EXPECT_THROW(static_cast<void>(pool.allocate(1, 1)), std::bad_alloc);
     pool.rewind(start);
     if (detail::address_sanitizer) return;  // there are gaps
-    for (std::size_t sum = 0; sum < most; sum += 32) written(pool.allocate(32, 1), 32);
+    for (std::size_t rest = most; rest > 0; rest -= std::min<std::size_t>(rest, 32))
+        written(pool.allocate(std::min<std::size_t>(rest, 32), 1), std::min<std::size_t>(rest, 32));
     EXPECT_EQ(pool.try_allocate(1, 1), nullptr);
     EXPECT_EQ(fake_pages::count(page_call::reserve), 1U);
 }

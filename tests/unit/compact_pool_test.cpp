@@ -47,6 +47,14 @@ std::vector<void*> filled(auto& pool, std::size_t count, std::size_t bytes = 8) 
     return slots;
 }
 
+// The same, and all further slots that the pool then has: rows may lie below or above the range.
+std::vector<void*> wholly_filled(auto& pool, std::size_t count) {
+    auto slots = filled(pool, count);
+    const auto more = filled(pool, pool.stats().slots - count);
+    slots.insert(slots.end(), more.begin(), more.end());
+    return slots;
+}
+
 class compact_pool_of_pages : public testing::Test {
   protected:
     void SetUp() override { fake_pages::start(); }
@@ -254,13 +262,13 @@ TEST_F(compact_pool_of_pages, works_with_larger_pages) {
 
 TEST_F(compact_pool_of_pages, a_reset_forgets_the_slots_and_keeps_the_memory) {
     ranged_pool<8> pool(source);
-    const auto first = filled(pool, 50000);
+    const auto first = wholly_filled(pool, 50000);
     const std::size_t bytes = source.live_bytes(), pages = pool.stats().pages;
     pool.reset();
     EXPECT_EQ(pool.stats().live_slots, 0U);
     EXPECT_EQ(source.live_bytes(), bytes);
     EXPECT_EQ(pool.stats().pages, pages);
-    auto again = filled(pool, 50000);
+    auto again = filled(pool, first.size());
     EXPECT_EQ(std::set<void*>(again.begin(), again.end()), std::set<void*>(first.begin(), first.end()));
     pool.trim();
     pool.reset();
@@ -430,7 +438,7 @@ TEST(compact_pool, serves_containers_through_a_binding) {
 
 TEST(compact_pool, a_forked_child_goes_on_with_a_copy_of_a_half_used_pool) {
     compact_pool<8> pool;
-    auto slots = filled(pool, 100000);
+    auto slots = wholly_filled(pool, 100000);
     std::sort(slots.begin(), slots.end());
     for (std::size_t i = 0; i < slots.size(); i += 2) pool.deallocate(slots[i], 8, 8);
     *static_cast<int*>(slots[1]) = 1;
@@ -448,7 +456,7 @@ TEST(compact_pool, a_forked_child_goes_on_with_a_copy_of_a_half_used_pool) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ(*static_cast<int*>(slots[1]), 1);
     EXPECT_EQ(pool.allocate(8, 8), slots[0]);
-    EXPECT_EQ(pool.stats().live_slots, 50001U);
+    EXPECT_EQ(pool.stats().live_slots, slots.size() / 2 + 1);
 }
 
 std::size_t mappings() {

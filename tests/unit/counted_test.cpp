@@ -2,8 +2,10 @@
 // counted_test: the counts agree with those of a model, and V and U with those of the laboratory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <list>
 #include <map>
 #include <millpond/millpond.hpp>
@@ -32,12 +34,14 @@ TEST(size_histogram, has_the_classes_of_the_laboratory) {
         ASSERT_LE(bytes, size_histogram::largest_of(size_histogram::class_of(bytes)));
     };
     for (std::size_t bytes = 0; bytes < 5000; ++bytes) check(bytes);
-    for (int bit = 12; bit < 64; ++bit) {
+    for (int bit = 12; bit < std::numeric_limits<std::size_t>::digits; ++bit) {
         for (const std::size_t step : {0u, 1u, 2u}) check((std::size_t{1} << bit) - 1 + step);
     }
     check(static_cast<std::size_t>(-1));
     for (unsigned i = 0; i < size_histogram::classes; ++i)
-        EXPECT_EQ(size_histogram::largest_of(i), characterise::size_class_bytes(i)) << i;
+        EXPECT_EQ(size_histogram::largest_of(i),
+                  std::min<std::uint64_t>(characterise::size_class_bytes(i), std::numeric_limits<std::size_t>::max()))
+            << i;
 }
 
 TEST(size_histogram, variation_and_effective_sizes_of_equally_common_sizes) {

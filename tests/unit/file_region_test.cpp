@@ -42,7 +42,12 @@ class files : public testing::Test {
     }
 
     [[nodiscard]] std::string path(const char* name) const { return folder_ + '/' + name; }
-    [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(folder_); }
+    [[nodiscard]] bool is_empty() const {
+        const int before = errno;  // some libraries change it here
+        const bool found = std::filesystem::is_empty(folder_);
+        errno = before;
+        return found;
+    }
     [[nodiscard]] std::string contents(const char* name) const {
         std::ifstream file(path(name), std::ios::binary);
         return {std::istreambuf_iterator<char>(file), {}};

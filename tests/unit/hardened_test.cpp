@@ -64,7 +64,7 @@ TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
     if (GetParam() < 16) GTEST_SKIP() << "no room for a seal";
     void* const block = allocate();
     deallocate(block);
-    std::memset(static_cast<char*>(block) + 8, 0x41, 8);
+    std::memset(static_cast<char*>(block) + sizeof(void*), 0x41, sizeof(void*));
     EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at 0x");
 }
 
@@ -74,11 +74,12 @@ TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
 }
 
 // The words before a block of this size, one by one, beyond a margin of 16 bytes.
-class hardened_heap : public testing::TestWithParam<std::pair<std::size_t, std::uint64_t>> {};
+class hardened_heap : public testing::TestWithParam<std::pair<std::size_t, std::size_t>> {};
 
 INSTANTIATE_TEST_SUITE_P(words, hardened_heap,
                          testing::Values(std::pair{16, 0}, std::pair{16, 100}, std::pair{16, 192},
-                                         std::pair{32, 0x4141414141414141}));
+                                         std::pair{16 + 2 * sizeof(void*),
+                                                   static_cast<std::size_t>(0x4141414141414141)}));
 
 TEST_P(hardened_heap, a_head_that_was_written_over_ends_the_program) {
     alignas(64) static char memory[60000];
@@ -107,12 +108,13 @@ void overwritten_behind_its_end(std::size_t offset, std::size_t bytes, const cha
 
 TEST(hardened_large, bytes_written_behind_a_block_end_the_program) {
     const char* const says = "millpond: a block was written to beyond its end: the block at 0x";
-    overwritten_behind_its_end<multipool<>>(16, 8, says);
-    overwritten_behind_its_end<synchronized_multipool<>>(16, 8, says);
+    overwritten_behind_its_end<multipool<>>(2 * sizeof(void*), sizeof(void*), says);
+    overwritten_behind_its_end<synchronized_multipool<>>(2 * sizeof(void*), sizeof(void*), says);
 }
 
 TEST(hardened_large, a_slot_that_does_not_exist_ends_the_program) {
-    overwritten_behind_its_end<synchronized_multipool<>>(8, 4, "millpond: a block was freed twice: the block at 0x");
+    overwritten_behind_its_end<synchronized_multipool<>>(sizeof(void*), 4,
+                                                         "millpond: a block was freed twice: the block at 0x");
 }
 
 // The words that an attacker reads there must differ from the words that he would write, and from place to place.

@@ -99,7 +99,7 @@ TEST_F(system_pages, advice_changes_no_contents) {
 }
 
 TEST(system_limits, a_reservation_beyond_all_addresses_fails) {
-    EXPECT_EQ(pages::reserve(detail::max_bytes / 2 & ~(pages::granularity() - 1)), nullptr);
+    EXPECT_EQ(pages::reserve(~std::size_t{0} & ~(pages::granularity() - 1)), nullptr);
 }
 
 }  // namespace

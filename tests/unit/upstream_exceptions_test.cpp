@@ -72,7 +72,7 @@ struct made {
 template <class Pool>
     requires std::is_constructible_v<Pool, byte_limit, std::pmr::memory_resource*>
 struct made<Pool> {
-    explicit made(moody_resource& upstream) : pool(byte_limit{std::size_t{1} << 40}, &upstream) {}
+    explicit made(moody_resource& upstream) : pool(byte_limit{detail::max_bytes}, &upstream) {}
     Pool pool;
 };
 

@@ -88,7 +88,8 @@ class multipool {
     template <class... SourceArguments>
         requires std::constructible_from<Source, SourceArguments...>
     constexpr explicit multipool(first_chunk first, SourceArguments&&... arguments)
-        : chunks_({first.bytes + sizeof(class_group)}, std::forward<SourceArguments>(arguments)...) {}
+        : chunks_({first.bytes + detail::align_up(sizeof(class_group), detail::default_alignment)},
+                  std::forward<SourceArguments>(arguments)...) {}
 
     multipool(const multipool&) = delete;
     multipool& operator=(const multipool&) = delete;

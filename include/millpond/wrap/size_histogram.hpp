@@ -44,8 +44,9 @@ class size_histogram {
         if (index <= 4) return index;
         const unsigned shift = (index - 5) / 4;
         const std::uint64_t quarters = index - 4 * shift;
-        if (shift >= 61 && quarters >= 8) return std::numeric_limits<std::size_t>::max();
-        return static_cast<std::size_t>(quarters << shift);
+        constexpr std::uint64_t most = std::numeric_limits<std::size_t>::max();
+        if (shift >= 61 && quarters >= 8) return most;
+        return static_cast<std::size_t>(quarters << shift < most ? quarters << shift : most);
     }
 
     void add(std::size_t bytes) noexcept {

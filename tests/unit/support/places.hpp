@@ -18,6 +18,9 @@ inline constexpr bool malloc_refuses = false;
 inline constexpr bool malloc_refuses = true;
 #endif
 
+// True where a block of half of all addresses may be had: of 32 bits.
+inline constexpr bool half_of_the_addresses_may_be_had = sizeof(void*) == 4;
+
 // An object that stands on a cache line of its own.
 struct alignas(64) aligned_line {
     int number = 0;

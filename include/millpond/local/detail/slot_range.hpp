@@ -282,7 +282,7 @@ class slot_range {
     [[nodiscard]] bool reserve() noexcept {
         page_bytes_ = Pages::size();
         least_swept_ = least_sweep_bytes / page_bytes_;
-        const std::size_t wanted = std::min(most_bytes, tree::most_leaves * leaf_bytes);
+        const std::size_t wanted = std::min(most_bytes / leaf_bytes, tree::most_leaves) * leaf_bytes;
         basic_reservation<Pages> slots(wanted);
         // If addresses are scarce, it leaves some to others, above all to the books.
         if (slots.size() < wanted) slots = basic_reservation<Pages>(std::exchange(slots, {}).size() / 4);
