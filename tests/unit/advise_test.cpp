@@ -164,6 +164,7 @@ TYPED_TEST(advised_pool, refuses_what_memory_cannot_hold_and_goes_on) {
     EXPECT_EQ(numbers[99], 0);
 }
 
+#if !defined(_WIN32)
 TYPED_TEST(advised_pool, works_in_a_child_of_fork) {
     typename TypeParam::template vector<int> numbers(100, 7);
     EXPECT_EQ(test::status_of_child([&] {
@@ -173,6 +174,7 @@ TYPED_TEST(advised_pool, works_in_a_child_of_fork) {
               }),
               0);
 }
+#endif
 
 TEST(process_pool, every_tag_has_a_pool_of_its_own) {
     using other = advise::process_pool<struct other_tag>;

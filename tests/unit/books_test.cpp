@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // books_test: the parts of `checked`, one by one: lists and tables of records, places, guards, sites, the text of a
 // report, and edge cases of its findings.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -106,6 +108,7 @@ TEST(checkpoint_history, knows_the_places_that_are_left) {
     EXPECT_FALSE(history.rewind_to(first, 101));
 }
 
+#if !defined(_WIN32)  // whose modules are not told
 TEST(call_site, is_told_by_module_and_offset_of_the_call) {
     const void* const here = reinterpret_cast<const void*>(&forwards);
     Dl_info module{};
@@ -131,6 +134,7 @@ TEST(call_site, is_told_by_module_and_offset_of_the_call) {
         EXPECT_EQ(text[size], 'x');
     }
 }
+#endif
 
 TEST(misuse, is_told_in_as_much_room_as_there_is) {
     misuse what{.kind = misuse_kind::double_free, .block = &what, .is_known = true, .bytes = 24, .alignment = 8};
@@ -138,7 +142,7 @@ TEST(misuse, is_told_in_as_much_room_as_there_is) {
     char whole[300];
     what.write(whole, sizeof whole);
     const std::string line = whole;
-    EXPECT_EQ(line.find("millpond: double free: block of 24 bytes aligned to 8 at 0x"), 0u) << line;
+    EXPECT_EQ(line.find("millpond: double free: block of 24 bytes aligned to 8 at "), 0u) << line;
     EXPECT_EQ(line.substr(line.size() - 22), " was given back before") << line;
     for (std::size_t size = 1; size < line.size(); ++size) {
         char text[300];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // chunk_cache_test: released chunks are kept up to the budget; and the process's own cache after fork.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -265,6 +264,7 @@ TEST(chunk_cache, never_holds_more_than_a_budget_that_magazines_share) {
     chunk_cache::set_budget_bytes(chunk_cache::default_budget_bytes);
 }
 
+#if !defined(_WIN32)
 TEST(chunk_cache, a_forked_child_goes_on_with_what_was_cached) {
     chunk_cache::trim();
     chunk_cache cache;
@@ -312,6 +312,7 @@ TEST(chunk_cache_threads, a_child_forked_while_threads_use_the_cache_never_hangs
     for (std::thread& user : users) user.join();
     chunk_cache::trim();
 }
+#endif
 
 TEST(chunk_cache_threads, a_thread_that_ends_leaves_its_chunks_to_the_others) {
     chunk_cache::trim();

@@ -3,8 +3,6 @@
 #include "millpond/local/compact_pool.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,6 +23,7 @@
 #include "millpond/block/upstream_resource.hpp"
 #include "millpond/local/monotonic.hpp"
 #include "millpond/wrap/synchronized.hpp"
+#include "support/in_a_child.hpp"
 #include "support/scattering_source.hpp"
 #include "support/seed.hpp"
 #include "support/slot_model.hpp"
@@ -436,24 +435,22 @@ TEST(compact_pool, serves_containers_through_a_binding) {
     EXPECT_EQ(pool.stats().live_slots, 3334U);
 }
 
+// With fork and /proc.
+#if !defined(_WIN32)
 TEST(compact_pool, a_forked_child_goes_on_with_a_copy_of_a_half_used_pool) {
     compact_pool<8> pool;
     auto slots = wholly_filled(pool, 100000);
     std::sort(slots.begin(), slots.end());
     for (std::size_t i = 0; i < slots.size(); i += 2) pool.deallocate(slots[i], 8, 8);
     *static_cast<int*>(slots[1]) = 1;
-    const pid_t child = fork();
-    if (child == 0) {
-        *static_cast<int*>(slots[1]) = 2;
-        bool ok = true;
-        for (std::size_t i = 0; i < slots.size(); i += 2) ok = ok && pool.allocate(8, 8) == slots[i];
-        for (std::size_t i = 0; i < slots.size(); ++i) pool.deallocate(slots[i], 8, 8);
-        ok = ok && pool.stats().live_slots == 0;
-        _exit(ok ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(test::status_of_child([&] {
+                  *static_cast<int*>(slots[1]) = 2;
+                  bool ok = true;
+                  for (std::size_t i = 0; i < slots.size(); i += 2) ok = ok && pool.allocate(8, 8) == slots[i];
+                  for (void* slot : slots) pool.deallocate(slot, 8, 8);
+                  return ok && pool.stats().live_slots == 0;
+              }),
+              0);
     EXPECT_EQ(*static_cast<int*>(slots[1]), 1);
     EXPECT_EQ(pool.allocate(8, 8), slots[0]);
     EXPECT_EQ(pool.stats().live_slots, slots.size() / 2 + 1);
@@ -488,6 +485,8 @@ TEST(compact_pool, holes_in_the_middle_take_no_mappings) { empties_every_other_p
 TEST(compact_pool_slow, holes_in_the_middle_of_100_million_slots_take_no_mappings) {
     empties_every_other_page(100'000'000);
 }
+
+#endif
 
 TEST(compact_pool_threads, any_thread_may_free_in_turns_or_under_a_lock) {
     compact_pool<8> pool;

@@ -41,7 +41,7 @@ TEST_P(hardened_pool, serves_as_any_other_does) {
 TEST_P(hardened_pool, freeing_a_block_twice_in_a_row_ends_the_program) {
     void* const block = allocate();
     deallocate(block);
-    EXPECT_DEATH(deallocate(block), "millpond: a block was freed twice: the block at 0x");
+    EXPECT_DEATH(deallocate(block), "millpond: a block was freed twice: the block at ");
 }
 
 TEST_P(hardened_pool, freeing_a_block_twice_with_others_between_ends_the_program) {
@@ -50,14 +50,14 @@ TEST_P(hardened_pool, freeing_a_block_twice_with_others_between_ends_the_program
     void* const other = allocate();
     deallocate(block);
     deallocate(other);
-    EXPECT_DEATH(deallocate(block), "millpond: a block was freed twice: the block at 0x");
+    EXPECT_DEATH(deallocate(block), "millpond: a block was freed twice: the block at ");
 }
 
 TEST_P(hardened_pool, a_link_that_was_written_over_ends_the_program) {
     void* const block = allocate();
     deallocate(block);
     std::memset(block, 0x41, 8);
-    EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at 0x");
+    EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at ");
 }
 
 TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
@@ -65,12 +65,12 @@ TEST_P(hardened_pool, a_seal_that_was_written_over_ends_the_program) {
     void* const block = allocate();
     deallocate(block);
     std::memset(static_cast<char*>(block) + sizeof(void*), 0x41, sizeof(void*));
-    EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at 0x");
+    EXPECT_DEATH(static_cast<void>(allocate()), "millpond: a free block was written to: the block at ");
 }
 
 TEST_P(hardened_pool, a_block_that_the_pool_never_gave_ends_the_program) {
     alignas(16) static char foreign[300000];
-    EXPECT_DEATH(deallocate(foreign), "millpond: a pool got back a block that it never gave out: the block at 0x");
+    EXPECT_DEATH(deallocate(foreign), "millpond: a pool got back a block that it never gave out: the block at ");
 }
 
 // The words before a block of this size, one by one, beyond a margin of 16 bytes.
@@ -89,7 +89,7 @@ TEST_P(hardened_heap, a_head_that_was_written_over_ends_the_program) {
     static_cast<void>(heap.try_allocate(20000));
     const auto [offset, word] = GetParam();
     std::memcpy(block - detail::block_heap::line_bytes + offset, &word, sizeof word);
-    EXPECT_DEATH(heap.deallocate(block), "millpond: the head of a block was overwritten: the block at 0x");
+    EXPECT_DEATH(heap.deallocate(block), "millpond: the head of a block was overwritten: the block at ");
 }
 
 // Returns the words behind a block from the source: two links or a slot, then the block's bytes.
@@ -107,14 +107,14 @@ void overwritten_behind_its_end(std::size_t offset, std::size_t bytes, const cha
 }
 
 TEST(hardened_large, bytes_written_behind_a_block_end_the_program) {
-    const char* const says = "millpond: a block was written to beyond its end: the block at 0x";
+    const char* const says = "millpond: a block was written to beyond its end: the block at ";
     overwritten_behind_its_end<multipool<>>(2 * sizeof(void*), sizeof(void*), says);
     overwritten_behind_its_end<synchronized_multipool<>>(2 * sizeof(void*), sizeof(void*), says);
 }
 
 TEST(hardened_large, a_slot_that_does_not_exist_ends_the_program) {
     overwritten_behind_its_end<synchronized_multipool<>>(sizeof(void*), 4,
-                                                         "millpond: a block was freed twice: the block at 0x");
+                                                         "millpond: a block was freed twice: the block at ");
 }
 
 // The words that an attacker reads there must differ from the words that he would write, and from place to place.

@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <millpond/local/multipool.hpp>
 #include <vector>
+
+#include "support/aligned_memory.hpp"
 
 namespace millpond {
 namespace {
@@ -22,10 +23,10 @@ struct slabs {
     [[nodiscard]] void* try_allocate_slab(std::size_t bytes, std::size_t, std::size_t block_bytes) noexcept {
         if (bytes > most) return nullptr;
         given[block_bytes].push_back(bytes);
-        return std::aligned_alloc(slab_bytes, (bytes + slab_bytes - 1) / slab_bytes * slab_bytes);
+        return test::aligned_memory(detail::align_up(bytes, slab_bytes), slab_bytes);
     }
     [[nodiscard]] void* try_allocate(std::size_t bytes, std::size_t) noexcept { return try_allocate_slab(bytes, 0, 0); }
-    void deallocate(void* chunk, std::size_t, std::size_t) noexcept { std::free(chunk); }
+    void deallocate(void* chunk, std::size_t, std::size_t) noexcept { test::free_aligned(chunk); }
 
     std::size_t most = static_cast<std::size_t>(-1);
     std::map<std::size_t, std::vector<std::size_t>> given;

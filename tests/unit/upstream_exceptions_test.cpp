@@ -285,7 +285,9 @@ TEST(array_lengths, overflowing_lengths_throw_bad_array_new_length) {
     synchronized_multipool<> shared;
     expect_lengths_refused(allocator<long double, synchronized_multipool<>>(&shared));
     expect_lengths_refused(suballocator<std::allocator<int>>());
+#if !defined(_WIN32)  // where the aligned operator new of mingw-w64 wraps round
     expect_lengths_refused(suballocator<moody_allocator<std::pair<int, int>>>());
+#endif
 }
 
 }  // namespace

@@ -36,6 +36,7 @@
 #include "../core/abi.hpp"
 #include "../core/allocation.hpp"
 #include "../core/concepts.hpp"
+#include "../core/detail/thread_end.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../os/pages.hpp"
 #include "detail/basic_chunk_cache.hpp"
@@ -115,8 +116,8 @@ class chunk_cache {
     [[nodiscard]] static std::size_t held_bytes() noexcept { return shared().held_bytes() + magazine_.held_bytes(); }
 
   private:
-    struct at_thread_exit {
-        ~at_thread_exit() {
+    struct end_of_thread {
+        void operator()() const noexcept {
             const bool was_open = magazine_.is_open();
             if (was_open) shared().unreserve(magazine_bytes);
             magazine_.end(hand_over);
@@ -160,8 +161,7 @@ class chunk_cache {
     }
 
     static void await_thread_end() noexcept {
-        static thread_local const at_thread_exit closes_it;
-        static_cast<void>(closes_it);
+        detail::at_thread_end<end_of_thread>::arm();
         awaits_end_ = true;
     }
 

@@ -41,7 +41,7 @@ extern "C" void freestanding_free_block(void* block, std::size_t block_bytes) {
 }
 extern "C" std::size_t freestanding_block_bytes(std::size_t bytes) { return pool_type::block_bytes(bytes, 16); }
 
-extern "C" int main() {
+int main() {
     for (std::size_t bytes = 0; bytes < 20000; bytes += 100) {
         void* const block = freestanding_allocate(bytes);
         if (block == nullptr || !millpond::detail::is_aligned(block, 16)) return 1;

@@ -10,12 +10,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <map>
 #include <millpond/block/source_ref.hpp>
 #include <millpond/core.hpp>
+
+#include "aligned_memory.hpp"
 
 namespace millpond::test {
 
@@ -90,9 +91,9 @@ class accounting_source {
 
     [[nodiscard]] virtual void* obtain(std::size_t bytes, std::size_t alignment) noexcept {
         const std::size_t supported = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-        return std::aligned_alloc(supported, detail::align_up(bytes, supported));
+        return aligned_memory(detail::align_up(bytes, supported), supported);
     }
-    virtual void put_back(void* block) noexcept { std::free(block); }
+    virtual void put_back(void* block) noexcept { free_aligned(block); }
 
   private:
     std::map<void*, gift> given_;

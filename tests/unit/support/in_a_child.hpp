@@ -2,6 +2,7 @@
 // in_a_child: runs something in a child process, which has only this thread and has limits of its own.
 #pragma once
 
+#if !defined(_WIN32)  // which has no fork
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,3 +23,4 @@ int status_of_child(Work work) {
 }
 
 }  // namespace millpond::test
+#endif

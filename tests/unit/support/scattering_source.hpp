@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <random>
@@ -18,7 +17,7 @@ namespace millpond::test {
 class scattering_source : public accounting_source {
   public:
     explicit scattering_source(std::size_t area_bytes = std::size_t{16} << 20)
-        : area_bytes_(area_bytes), area_(static_cast<char*>(std::aligned_alloc(4096, area_bytes))) {}
+        : area_bytes_(area_bytes), area_(static_cast<char*>(aligned_memory(area_bytes, 4096))) {}
 
   protected:
     [[nodiscard]] void* obtain(std::size_t bytes, std::size_t alignment) noexcept override {
@@ -32,7 +31,7 @@ class scattering_source : public accounting_source {
 
   private:
     struct freed {
-        void operator()(char* area) const noexcept { std::free(area); }
+        void operator()(char* area) const noexcept { free_aligned(area); }
     };
 
     [[nodiscard]] bool is_free(char* block, std::size_t bytes) const noexcept {

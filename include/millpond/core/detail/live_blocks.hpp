@@ -10,7 +10,7 @@
 // note: O(1) amortised. drop, resize: O(live blocks), the latest first. Not thread-safe.
 //
 // Example:
-//     char memory[100];
+//     char memory[100] = {};
 //     millpond::detail::live_blocks blocks;
 //     blocks.note(memory, 24, 24, 8);
 //     blocks.drop(memory, 24, 8, "the memory");

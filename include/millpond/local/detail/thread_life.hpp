@@ -24,6 +24,7 @@
 #include <new>
 
 #include "../../core/abi.hpp"
+#include "../../core/detail/thread_end.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
@@ -82,10 +83,9 @@ class thread_life {
     }
 
   private:
-    // An object whose destructor marks the end of the thread, as far as it can be observed. Later destructors may still
-    // use pools.
-    struct end_of_thread {
-        ~end_of_thread() {
+    // Marks the end of the thread, as far as it can be observed. Later destructors may still use pools.
+    struct end {
+        void operator()() const noexcept {
             is_past_end = true;
             table_of_this_thread = {};
             if (mine == nullptr) return;
@@ -94,14 +94,12 @@ class thread_life {
             mine->drop();
             mine = nullptr;
         }
-        bool is_armed = false;
     };
 
     thread_life() = default;
 
     [[gnu::noinline, gnu::cold]] static thread_life* begin() noexcept {
-        static thread_local end_of_thread end;
-        end.is_armed = true;
+        at_thread_end<end>::arm();
         return mine = new (std::nothrow) thread_life;
     }
 
