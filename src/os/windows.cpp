@@ -14,6 +14,11 @@
 #include "millpond/os/file_pages.hpp"
 #include "millpond/os/numa_pages.hpp"
 #include "millpond/os/pages.hpp"
+#include "millpond/os/thread_end.hpp"
+
+#if defined(MILLPOND_THREAD_LOCALS_END_EARLY)
+#include <pthread.h>
+#endif
 
 namespace millpond::os {
 namespace {
@@ -115,6 +120,26 @@ void* numa_pages::reserve(std::size_t bytes) noexcept {
 bool numa_pages::commit(void* at, std::size_t bytes) noexcept { return pages::commit(at, bytes); }
 
 bool faults::watch(fault_function) noexcept { return false; }
+
+#if defined(MILLPOND_THREAD_LOCALS_END_EARLY)
+namespace {
+
+pthread_key_t key_of_calls{};
+
+void make_calls(void* first) {
+    for (auto* call = static_cast<thread_end_call*>(first); call != nullptr; call = call->next) call->action();
+}
+
+// Before the constructors of static objects, so that no thread-local variable has been used. Keys end in their order.
+[[gnu::constructor(101)]] void make_key() { pthread_key_create(&key_of_calls, make_calls); }
+
+}  // namespace
+
+void call_at_thread_end(thread_end_call& call) noexcept {
+    call.next = static_cast<thread_end_call*>(pthread_getspecific(key_of_calls));
+    pthread_setspecific(key_of_calls, &call);
+}
+#endif
 
 }  // namespace millpond::os
 

@@ -26,7 +26,7 @@ FLAGS = [
     "c++",
 ]
 MACROS_ALLOWED = 6
-OS_HEADERS = ("faults.hpp", "file_pages.hpp", "numa_pages.hpp", "optional_calls.hpp", "pages.hpp")
+OS_HEADERS = ("faults.hpp", "file_pages.hpp", "numa_pages.hpp", "optional_calls.hpp", "pages.hpp", "thread_end.hpp")
 
 
 def compile_alone(compiler: str, header: Path, *flags: str) -> str:

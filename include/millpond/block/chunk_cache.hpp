@@ -36,9 +36,9 @@
 #include "../core/abi.hpp"
 #include "../core/allocation.hpp"
 #include "../core/concepts.hpp"
-#include "../core/detail/thread_end.hpp"
 #include "../core/out_of_memory.hpp"
 #include "../os/pages.hpp"
+#include "../os/thread_end.hpp"
 #include "detail/basic_chunk_cache.hpp"
 #include "detail/chunk_magazine.hpp"
 #include "detail/chunk_sizes.hpp"
@@ -161,7 +161,7 @@ class chunk_cache {
     }
 
     static void await_thread_end() noexcept {
-        detail::at_thread_end<end_of_thread>::arm();
+        os::at_thread_end<end_of_thread>::arm();
         awaits_end_ = true;
     }
 

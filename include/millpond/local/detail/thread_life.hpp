@@ -24,7 +24,7 @@
 #include <new>
 
 #include "../../core/abi.hpp"
-#include "../../core/detail/thread_end.hpp"
+#include "../../os/thread_end.hpp"
 
 namespace millpond::inline MILLPOND_ABI::detail {
 
@@ -99,7 +99,7 @@ class thread_life {
     thread_life() = default;
 
     [[gnu::noinline, gnu::cold]] static thread_life* begin() noexcept {
-        at_thread_end<end>::arm();
+        os::at_thread_end<end>::arm();
         return mine = new (std::nothrow) thread_life;
     }
 
