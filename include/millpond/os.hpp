@@ -7,3 +7,4 @@
 #include "os/numa_pages.hpp"
 #include "os/optional_calls.hpp"
 #include "os/pages.hpp"
+#include "os/thread_end.hpp"
