@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import platform
 import re
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,13 @@ from conftest import FakeLab
 from msgspec.structs import asdict, replace
 
 from millpond.advice.judged_program import JudgedProgram
+from millpond.advice.preparing import tried_here
 from millpond.advice.recorded_program import RecordedProgram
 from millpond.advice.screened_program import ScreenedProgram
 from millpond.advice.verdict import decide
 from millpond.advice.verdict_text import sentence
+from millpond.cells.plan_file import PlanInstance, PlanRoute
+from millpond.cells.plans import Plan
 from millpond.rounds.characterisation import Characterisation, RecordedTrace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
@@ -146,6 +151,20 @@ def test_a_plan_has_to_beat_the_fastest_malloc_not_the_leaner_one(lab: FakeLab) 
     lab.configure(events=1000, subsystems=SUBSYSTEMS[:1], cpu=CPU, gains={"book": 0.803}, mallocs=mallocs)
     found = advise(lab)
     assert (found["choice"]["kind"], found["choice"]["name"]) == ("malloc", "lean")
+
+
+def test_candidates_that_need_x86_are_left_out_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    common = Plan("a", "p", "", (PlanRoute(("a",), "a", "multipool"),))
+    own = (PlanInstance("p", "0x1", "rdi"),)
+    each = Plan("b", "p", "", (PlanRoute(("b",), "b", "multipool", instances=own),))
+    recorded = RecordedProgram(("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), SUMMARY))
+    recorded = dataclasses.replace(recorded, candidates=(common, each))
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    assert tried_here(recorded) == recorded
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    left = tried_here(recorded)
+    assert left.candidates == (common,)
+    assert left.notes[-1].startswith("1 candidate with arenas")
 
 
 def test_an_uncertain_gain_is_neither_advised_nor_denied() -> None:

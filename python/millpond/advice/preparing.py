@@ -9,6 +9,7 @@ record ─▶ the process that allocated most ─▶ characterise ─▶ candida
 
 from __future__ import annotations
 
+import platform
 import time
 from dataclasses import dataclass, replace
 
@@ -29,7 +30,7 @@ from millpond.rounds.served_run import END_SECONDS
 from millpond.store.store import Store
 from millpond.system.errors import Failure
 from millpond.system.progress import say
-from millpond.system.wording import bytes_text, seconds_text
+from millpond.system.wording import bytes_text, plural, seconds_text
 
 # The recording's share of the budget. Finishing it takes as long again, so after a longer recording the rest would not
 # suffice for a verdict.
@@ -60,9 +61,23 @@ def record_and_prepare(run: AdviceRun) -> PreparedProgram:
         before = time.monotonic()
         recorded = _with_references(recorded, run)
         deadline += time.monotonic() - before
+    recorded = tried_here(recorded)
     candidates, lasting = split_lasting(recorded.candidates, recorded.subsystems)
     recorded = replace(recorded, candidates=tuple(candidates), lasting=tuple(lasting))
     return PreparedProgram(_weighted(recorded), prepared.bare, deadline)
+
+
+def tried_here(recorded: RecordedProgram) -> RecordedProgram:
+    """Without the candidates that no trial on this machine can take: arenas and pools for each instance, which need
+    x86-64.
+    """
+    kept = tuple(plan for plan in recorded.candidates if not plan.special)
+    left_out = len(recorded.candidates) - len(kept)
+    if platform.machine() == "x86_64" or not left_out:
+        return recorded
+    return replace(recorded, candidates=kept).noting(
+        f"{plural(left_out, 'candidate')} with arenas or with pools for each instance left out: x86-64 only"
+    )
 
 
 def _weighted(recorded: RecordedProgram) -> RecordedProgram:
