@@ -17,6 +17,7 @@
 #include "lab/trial/routes_file.hpp"
 #include "lab/trial/scratch_file.hpp"
 #include "lab/trial/survey_loader.hpp"
+#include "preload/machine.hpp"
 
 namespace millpond::trial {
 namespace {
@@ -91,8 +92,10 @@ std::string measure_pair_costs(unsigned rounds) {
     const std::array<scratch_file, strategies.size()> routes = {{scratch_file(routes_of(strategies[0], surveyed)),
                                                                  scratch_file(routes_of(strategies[1], surveyed)),
                                                                  scratch_file(routes_of(strategies[2], surveyed))}};
-    const scratch_file observed(
-        routes_of(plan::strategy::monotonic, {.kind = plan::scope_kind::function, .function = scope}, surveyed));
+    // Without breakpoints no calls are observed, and their costs are left out.
+    const plan::route_scope calls_of{.kind = plan::scope_kind::function, .function = scope};
+    const scratch_file observed(preload::machine::has_probes ? routes_of(plan::strategy::monotonic, calls_of, surveyed)
+                                                             : "");
     std::map<std::string, std::vector<double>> excess;
     std::vector<double> look_up_seconds, call_seconds, call_bytes;
     for (unsigned round = 0; round < rounds; ++round) {
@@ -104,6 +107,7 @@ std::string measure_pair_costs(unsigned rounds) {
             const double behind_malloc = run_once(strategies[i], variant::plan, routes[i].path()).excess_seconds;
             excess[std::string(plan::strategy_name(strategies[i]))].push_back(behind_malloc - look_up);
         }
+        if (!preload::machine::has_probes) continue;
         // The last strategy is the one whose calls can be observed.
         const ran calls = run_once(strategies.back(), variant::plan, observed.path(), pairs_a_call);
         if (!calls.is_observed) continue;
