@@ -32,13 +32,6 @@ def test_records_and_characterises_a_program_of_the_system(root: roots.Root) -> 
     assert sum(each["allocations"] for each in shown["subsystems"]) > 500
 
 
-def test_advises_and_reports(root: roots.Root) -> None:
-    root.run("millpond", "advise", "--budget", "60", "--store", "store", "--seed", "1", "--", *PROGRAM)
-    root.run("millpond", "report", "store", "-o", "page.html", "-o", "answer.md")
-    page = (root.place / "tmp/page.html").read_text(encoding="utf-8")
-    assert "perl" in page and "</html>" in page
-
-
 def test_one_sentence_where_references_are_asked_for(root: roots.Root) -> None:
     record = ("millpond", "trace", "record", "--with", "references", "-o", "references.mpt", "--", *PROGRAM)
     done = root.run(*record, check=False)
