@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <set>
 #include <unordered_set>
 
