@@ -15,7 +15,8 @@
 //
 // An arena is made at a thread's first use and takes its first chunk with the first block. allocate: O(1), with the
 // check whether the thread has its arena. Each arena is for its own thread; the main thread's ends before static
-// objects do, so these must not use it. A child made by fork keeps the arena of the thread that called it.
+// objects do, so these must not use it. A child made by fork keeps the arena of the thread that called it. Not for
+// programs of mingw-w64's gcc, where thread-local objects end after their own memory (os/thread_end.hpp).
 // Throws: everything throws std::bad_alloc, and what constructors throw.
 //
 // Example:
