@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -23,15 +23,18 @@ _CPU_CLOCK_OF_PROCESS = 2  # CPUCLOCK_SCHED of the kernel's clock ids
 class ServerProcess:
     """A process and those that it has started. A query reads /proc, in time linear in threads. Not thread-safe."""
 
-    def __init__(self, process: int) -> None:
+    def __init__(self, process: int, foreign_sockets: Set[str] = frozenset()) -> None:
+        """`foreign_sockets`: inodes of sockets that are not the server's, though it may hold them for a moment."""
         self.process = process
+        self._foreign_sockets = foreign_sockets
         self._seen = dict[int, int]()
 
     @classmethod
     def child_of(cls, parent: int) -> ServerProcess | None:
         """The first child of one of our programs; None if it has none yet."""
         found = _children_of(parent)
-        return cls(min(found)) if found else None
+        # Between fork and exec a child holds the sockets of its parent, and our recorder listens on one.
+        return cls(min(found), _sockets_of(parent)) if found else None
 
     @property
     def processes(self) -> dict[int, int]:
@@ -48,7 +51,7 @@ class ServerProcess:
 
     def listens(self) -> bool:
         """True if a process of it has a TCP or unix socket that accepts connections."""
-        return any(_sockets_of(process) & _listening(process) for process in self.processes)
+        return any((_sockets_of(process) - self._foreign_sockets) & _listening(process) for process in self.processes)
 
     def cpu_seconds(self) -> float:
         """Returns the CPU time of the processes so far, with those that ended and were waited for."""

@@ -181,7 +181,8 @@ PROGRAMS = {
     "true": ["/bin/true"],
     "compiled": ["COMPILED"],
     "sed": ["sed", "-n", "s/a\\(.*\\)b/\\1/p", "/etc/passwd"],
-    "sort": ["sort", "--parallel=1", "/etc/services"],
+    # Without a size of its own, sort divides by the memory that is free at the moment.
+    "sort": ["sort", "--parallel=1", "--buffer-size=1M", "/etc/services"],
     "od": ["od", "-x", "/etc/passwd"],
 }
 
