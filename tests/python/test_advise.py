@@ -20,8 +20,8 @@ from millpond.advice.recorded_program import RecordedProgram
 from millpond.advice.screened_program import ScreenedProgram
 from millpond.advice.verdict import decide
 from millpond.advice.verdict_text import sentence
-from millpond.cells.plan_file import PlanInstance, PlanRoute
-from millpond.cells.plans import Plan
+from millpond.cells.plan_file import PlanInstance, PlanRoute, PlanScope
+from millpond.cells.plans import ARENA, Plan
 from millpond.rounds.characterisation import Characterisation, RecordedTrace
 from millpond.rounds.mallocs import Malloc
 from millpond.rounds.recording import Process, Recording
@@ -158,13 +158,15 @@ def test_candidates_that_need_x86_are_left_out_elsewhere(monkeypatch: pytest.Mon
     own = (PlanInstance("p", "0x1", "rdi"),)
     each = Plan("b", "p", "", (PlanRoute(("b",), "b", "multipool", instances=own),))
     recorded = RecordedProgram(("true",), Recording(0, 0, 1.0, ()), Process(1, Path("t"), SUMMARY))
-    recorded = dataclasses.replace(recorded, candidates=(common, each))
+    of_thread = Plan("c", "p", "", (PlanRoute(("c",), "c", ARENA, scope=PlanScope(thread=True)),))
+    of_call = Plan("d", "p", "", (PlanRoute(("d",), "d", ARENA, scope=PlanScope(function="f")),))
+    recorded = dataclasses.replace(recorded, candidates=(common, each, of_thread, of_call))
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     assert tried_here(recorded) == recorded
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     left = tried_here(recorded)
-    assert left.candidates == (common,)
-    assert left.notes[-1].startswith("1 candidate with arenas")
+    assert left.candidates == (common, of_thread)
+    assert left.notes[-1].startswith("2 candidates with arenas")
 
 
 def test_an_uncertain_gain_is_neither_advised_nor_denied() -> None:

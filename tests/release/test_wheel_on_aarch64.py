@@ -11,6 +11,7 @@ import pytest
 import roots
 
 PROGRAM = ("perl", "-e", "my %seen; $seen{$_ % 500} .= chr(65 + $_ % 26) for 1 .. 20000; print scalar(keys %seen)")
+ADVICE_SECONDS = "60"
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,15 @@ def test_records_and_characterises_a_program_of_the_system(root: roots.Root) -> 
     root.run("millpond", "trace", "show", "-o", "shown.json", "perl.mpt")
     shown = json.loads((root.place / "tmp/shown.json").read_text(encoding="utf-8"))
     assert sum(each["allocations"] for each in shown["subsystems"]) > 500
+
+
+def test_advises_and_reports(root: roots.Root) -> None:
+    advise = ("millpond", "advise", "--budget", ADVICE_SECONDS, "--store", "store", "--seed", "1")
+    root.run(*advise, "--", *PROGRAM)
+    root.run("millpond", "report", "store", "-o", "page.html", "-o", "answer.md")
+    page = (root.place / "tmp/page.html").read_text(encoding="utf-8")
+    assert "perl" in page and "</html>" in page
+    assert "perl" in (root.place / "tmp/answer.md").read_text(encoding="utf-8")
 
 
 def test_one_sentence_where_references_are_asked_for(root: roots.Root) -> None:

@@ -68,15 +68,13 @@ def record_and_prepare(run: AdviceRun) -> PreparedProgram:
 
 
 def tried_here(recorded: RecordedProgram) -> RecordedProgram:
-    """Without the candidates that no trial on this machine can take: arenas and pools for each instance, which need
-    x86-64.
-    """
-    kept = tuple(plan for plan in recorded.candidates if not plan.special)
+    """Without the candidates that no trial on this machine can take: some need x86-64."""
+    kept = tuple(plan for plan in recorded.candidates if not any(route.needs_x86 for route in plan.routes))
     left_out = len(recorded.candidates) - len(kept)
     if platform.machine() == "x86_64" or not left_out:
         return recorded
     return replace(recorded, candidates=kept).noting(
-        f"{plural(left_out, 'candidate')} with arenas or with pools for each instance left out: x86-64 only"
+        f"{plural(left_out, 'candidate')} with arenas for each call or pools for each instance left out: x86-64 only"
     )
 
 

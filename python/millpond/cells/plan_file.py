@@ -73,6 +73,11 @@ class PlanRoute(Record, frozen=True):
         return self.scope.arena if self.scope else "a pool for each instance" if self.instances else OWN_POOL
 
     @property
+    def needs_x86(self) -> bool:
+        """True if a trial can take it on x86-64 only: it observes calls, or reads a register at an allocation."""
+        return bool(self.instances or (self.scope and self.scope.function is not None and self.scope.observed))
+
+    @property
     def of_rest(self) -> bool:
         """True if it serves all subsystems that no other route names."""
         return REST in self.subsystems
