@@ -60,7 +60,7 @@ EXPERIMENT = replace(
         OPEN_1.data, axes=_AXES, strategies=(ALIASES["AS1"], *_WINKED, ALIASES["AS2"]),
         parts={
             "quick": (_winks((8, 11), 22), _peaks((7,), (6, 12), 21)),
-            # The largest structure takes longest by far, with its 16 lives, so it is measured once.
+            # The largest structure takes longest by far, so it is measured once.
             "standard": (_winks((6, 8, 10, 12), 22), _peaks((7, 11), (6, 9, 12), 21),
                          _peaks((6, 8), (12,), 20, _GLOBAL[:1]), _peaks((7,), (16,), 21, _GLOBAL[:1])),
             "paper": (_winks(_ALL_SIZES, 27), _peaks(_PEAKED, _ALL_SIZES, 27)),

@@ -160,7 +160,7 @@ FIVE_OPERATIONS = _experiment(
         extra_metrics=("allocate_seconds", *(f"{m}_seconds" for m in _FREES), *MOMENTS, *_BESIDE), axes=("count",),
         parts={
             "quick": (Part(points(count=[100_000, 1_000_000])),),
-            "standard": (Part(points(count=[100_000, 1_000_000, 10_000_000])),),
+            "standard": (Part(points(count=[100_000, 1_000_000, 3_000_000])),),
             "paper": (Part(points(count=[1_000_000, 10_000_000, _ALLOCATED])),),
         },
     ),
@@ -182,7 +182,7 @@ SUM = _experiment(
         extra_metrics=("elements_bytes", "sum_share", "array_gone_bytes"), axes=("count",),
         parts={
             "quick": (Part(points(count=[1_000_000])),),
-            "standard": (Part(points(count=[1_000_000, 10_000_000])),),
+            "standard": (Part(points(count=[1_000_000, 3_000_000])),),
             "paper": (Part(points(count=[1_000_000, 10_000_000, _ALLOCATED])),),
         },
     ),
@@ -276,7 +276,7 @@ CONTAINERS = _experiment(
         axes=("container", "count", "collections_before"), strategies=EVERYONE,
         parts={
             "quick": _containers([20_000], [0], "list", "set", "unordered_map"),
-            "standard": _containers([200_000], [0, 1], *_NODES_ALONE, *_HASHED),
+            "standard": _containers([100_000], [0, 1], *_NODES_ALONE, *_HASHED),
             "paper": _containers([1_000_000, 3_000_000], [0, 1], *_NODES_ALONE, *_HASHED),
         },
     ),
