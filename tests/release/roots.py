@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -102,7 +103,8 @@ def new_emulated_root(name: str) -> Iterator[Root]:
     unpacked = ROOTS / "aarch64-python"
     for *words, folder in (["--only", "amd64", "aarch64-emulator", EMULATOR.parents[2]],
                            ["arm64", "aarch64-python", unpacked]):  # fmt: skip
-        subprocess.run([str(ROOT / "scripts/unpack"), *words, str(folder.relative_to(ROOT))], check=True)
+        with _held(folder):
+            subprocess.run([str(ROOT / "scripts/unpack"), *words, str(folder.relative_to(ROOT))], check=True)
     with _own_place(name) as place:
         subprocess.run(["cp", "-a", f"{unpacked}/.", str(place)], check=True)
         root = Root(place, LOGS / f"{name}.log", emulated=True)
@@ -112,6 +114,15 @@ def new_emulated_root(name: str) -> Iterator[Root]:
         if tried.returncode != 0:
             pytest.skip(f"the kernel cannot start programs for aarch64 in a root: {tried.stderr.strip()}")
         yield root
+
+
+@contextmanager
+def _held(place: Path) -> Iterator[None]:
+    """Keeps other processes from making this file or folder meanwhile: tests run in several."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with place.with_name(f"{place.name}.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager
@@ -127,7 +138,9 @@ def _own_place(name: str) -> Iterator[Path]:
 def base_system(suite: str) -> Path:
     """Returns an archive of that suite's smallest system, made once by debootstrap."""
     archive = ROOTS / f"{suite}.tar.zst"
-    if not archive.exists():
+    with _held(archive):
+        if archive.exists():
+            return archive
         place = ROOTS / f"{suite}.partial"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -164,7 +177,9 @@ def wheel_folder(python: str, architecture: str = "x86_64") -> Path:
     lock = ROOT / "requirements/run.lock"
     folder = ROOTS / f"wheels-{python}-{architecture}"
     stamp = folder / lock.name
-    if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
+    with _held(folder):
+        if stamp.exists() and stamp.read_bytes() == lock.read_bytes():
+            return folder
         shutil.rmtree(folder, ignore_errors=True)
         platforms = [f"--platform=manylinux_2_{minor}_{architecture}" for minor in (17, 24, 26, 27, 28)]
         command = [
