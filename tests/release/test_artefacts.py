@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import email
 import json
+import platform
 import re
 import subprocess
 import tarfile
@@ -118,3 +119,9 @@ def test_source_archive_configures_and_builds_the_library(tmp_path: Path) -> Non
     subprocess.run(configure, capture_output=True, check=True)
     build = ["cmake", "--build", str(tmp_path / "build"), "--target", "libmillpond.a"]
     subprocess.run(build, capture_output=True, check=True)
+
+
+def test_readme_installs_the_wheel_of_this_machine() -> None:
+    (pattern,) = re.findall(r"`pip install (dist/[^`]+)`", (roots.ROOT / "README.md").read_text(encoding="utf-8"))
+    found = subprocess.run(["bash", "-c", f"ls {pattern}"], cwd=roots.ROOT, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == [str(roots.wheel_for(platform.machine()).relative_to(roots.ROOT))]
