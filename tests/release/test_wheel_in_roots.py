@@ -15,6 +15,7 @@ import roots
 # A program that ends by itself with the same output, and allocates as interpreters do.
 PROGRAM = ("perl", "-e", "my %seen; $seen{$_ % 5000} .= chr(65 + $_ % 26) for 1 .. 300000; print scalar(keys %seen)")
 ADVICE_SECONDS = "20"
+INSTALLED_BYTES = 200_000_000  # of the virtual environment, with pip
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,11 @@ def root(request: pytest.FixtureRequest) -> roots.Root:
 
 def test_wheel_tells_its_version(root: roots.Root, wheel: Path) -> None:
     assert root.run("millpond", "--version").stdout.split()[-1] == wheel.name.split("-")[1]
-    root.run("du", "--summarize", "--block-size=1", "--total", "/opt/millpond")  # for the log
+
+
+def test_what_is_installed_is_small(root: roots.Root) -> None:
+    used = root.run("du", "--summarize", "--block-size=1", "/opt/millpond").stdout
+    assert int(used.split()[0]) <= INSTALLED_BYTES
 
 
 def test_records_a_program_of_the_system(root: roots.Root) -> None:
