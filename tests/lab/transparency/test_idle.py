@@ -166,10 +166,11 @@ def test_many_stretches_do_not_keep_their_memory(sleeper: Callable[..., Sleeper]
         with Path(f"/proc/{one.pid}/maps").open(encoding="utf-8") as maps:
             return sum(1 for _ in maps)
 
-    mappings = [cycle() for _ in range(12)]
-    assert mappings[-1] <= mappings[3] + 4, mappings
+    mappings = [cycle() for _ in range(30)]
+    # The C library may add an arena for each thread at any time, but not a mapping for every second stretch.
+    assert mappings[-1] <= mappings[3] + 13, mappings
     one.end("x 0")
-    assert len(one.files()) == 12
+    assert len(one.files()) == 30
 
 
 def test_forked_children_are_recorded_while_awake(sleeper: Callable[..., Sleeper]) -> None:
