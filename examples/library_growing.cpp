@@ -25,7 +25,7 @@ class dictionary {
     [[nodiscard]] std::size_t bytes() const noexcept { return letters_.size(); }
 
   private:
-    millpond::dyn_array<char> letters_{std::size_t{1} << 36};  // addresses for 64 GiB, memory only for what is stored
+    millpond::dyn_array<char> letters_{std::size_t{1} << 30};  // addresses for 1 GiB, memory only for what is stored
     std::map<std::string_view, std::size_t> words_;
 };
 

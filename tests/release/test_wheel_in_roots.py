@@ -15,7 +15,7 @@ import roots
 # A program that ends by itself with the same output, and allocates as interpreters do.
 PROGRAM = ("perl", "-e", "my %seen; $seen{$_ % 5000} .= chr(65 + $_ % 26) for 1 .. 300000; print scalar(keys %seen)")
 ADVICE_SECONDS = "20"
-INSTALLED_BYTES = 200_000_000  # of the virtual environment, with pip
+INSTALLED_BYTES = 200_000_000  # of the wheel and all that it needs
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,8 @@ def test_wheel_tells_its_version(root: roots.Root, wheel: Path) -> None:
 
 
 def test_what_is_installed_is_small(root: roots.Root) -> None:
-    used = root.run("du", "--summarize", "--block-size=1", "/opt/millpond").stdout
+    installer = [f"--exclude={name}" for name in ("pip", "setuptools", "pkg_resources")]
+    used = root.run("du", "--summarize", "--block-size=1", *installer, "/opt/millpond").stdout
     assert int(used.split()[0]) <= INSTALLED_BYTES
 
 
