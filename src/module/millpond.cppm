@@ -177,6 +177,7 @@ using millpond::classic::uncounted;
 
 export namespace millpond::os {
 using millpond::os::all_optional_calls;
+using millpond::os::at_thread_end;
 using millpond::os::fault;
 using millpond::os::fault_function;
 using millpond::os::faults;
@@ -184,4 +185,5 @@ using millpond::os::file_pages;
 using millpond::os::numa_pages;
 using millpond::os::optional_calls;
 using millpond::os::pages;
+using millpond::os::thread_end_call;
 }  // namespace millpond::os
