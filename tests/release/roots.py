@@ -192,6 +192,16 @@ def wheel_folder(python: str, architecture: str = "x86_64") -> Path:
     return folder
 
 
+def advise_and_report(root: Root, program: Sequence[str], seconds: str) -> None:
+    """Advises on a program of the system within that budget, and makes both reports. Fails if they do not name it."""
+    advise = ("millpond", "advise", "--budget", seconds, "--store", "store", "--seed", "1")
+    root.run(*advise, "--", *program)
+    root.run("millpond", "report", "store", "-o", "page.html", "-o", "answer.md")
+    page = (root.place / "tmp/page.html").read_text(encoding="utf-8")
+    assert program[0] in page and "</html>" in page
+    assert program[0] in (root.place / "tmp/answer.md").read_text(encoding="utf-8")
+
+
 def container_steps(path: Path) -> list[tuple[str, Sequence[str]]]:
     """Returns the steps of a Containerfile: the keyword and its words. Knows FROM, COPY, RUN and ENV."""
     steps = []

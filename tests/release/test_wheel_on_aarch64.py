@@ -34,12 +34,7 @@ def test_records_and_characterises_a_program_of_the_system(root: roots.Root) -> 
 
 
 def test_advises_and_reports(root: roots.Root) -> None:
-    advise = ("millpond", "advise", "--budget", ADVICE_SECONDS, "--store", "store", "--seed", "1")
-    root.run(*advise, "--", *PROGRAM)
-    root.run("millpond", "report", "store", "-o", "page.html", "-o", "answer.md")
-    page = (root.place / "tmp/page.html").read_text(encoding="utf-8")
-    assert "perl" in page and "</html>" in page
-    assert "perl" in (root.place / "tmp/answer.md").read_text(encoding="utf-8")
+    roots.advise_and_report(root, PROGRAM, ADVICE_SECONDS)
 
 
 def test_one_sentence_where_references_are_asked_for(root: roots.Root) -> None:

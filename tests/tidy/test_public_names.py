@@ -63,6 +63,12 @@ def test_a_name_outside_of_detail_is_noticed() -> None:
     assert reachable(words, head=head) == {"leaked", "leak", "multipool"}
 
 
+def test_the_module_exports_the_public_names() -> None:
+    text = repository.text(Path("src/module/millpond.cppm"))
+    exported = re.findall(r"^using millpond::([a-z_0-9:]+);$", text, re.MULTILINE)
+    assert sorted(exported) == sorted(listed())
+
+
 def test_list_has_every_public_header() -> None:
     headers = {path.relative_to(INCLUDE) for path in repository.library_headers()}
     public = {path.as_posix() for path in headers if len(path.parts) == 2}

@@ -120,7 +120,7 @@ DATA = partial(ExperimentData, aliases=ALL_ALIASES)
 
 # The points at standard scale that only single sentences of section 7 are about.
 _SENTENCES_OF_7 = (
-    # The largest take longer than all other points together.
+    # The larger ones take long, so only the strategies that the sentences name are measured.
     Part(structures_at((5, 9), (12,), 19)),
     Part(structures_at((6, 7), (12,), 19), (ALIASES["AS1"], ALIASES["AS2"])),
     *_structures_parts(17, (), (7,))[5:12:2],  # the jump of texts from 2^7 to 2^8
