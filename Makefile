@@ -56,8 +56,10 @@ bench: ## run the published experiments at quick scale; write results/bench
 	@.venv/bin/millpond-bench run all --scale quick
 
 results: ## run the published experiments at standard scale (hours); write the verdicts to docs/results
-	@scripts/setup build demo bench-study
+	@scripts/setup build demo bench bench-study bench-study-i386 toolchains
 	@scripts/build release $(SUITES) $(CAPTURES)
+	@scripts/build i386 lab/mallocs/all
+	@for one in $(TOOLCHAINS); do scripts/build toolchain-$$one $(SUITES) || exit; done
 	@.venv/bin/millpond-bench run all --store results/store
 	@$(MAKE) --no-print-directory bench-platforms
 	@.venv/bin/millpond report results/store -o results:docs/results

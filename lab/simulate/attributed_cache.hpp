@@ -12,9 +12,10 @@
 // A program's miss on a line that an access of the allocator evicted is also indirect: the allocator's own accesses
 // cost the program this miss (its direct misses are those with the allocator as origin). A reference to several lines
 // that misses more than one counts as its first miss.
-// Cost: O(ways) a reference; nothing for one to the line of the one before. It runs as a pass of its own, so other
-// simulators do not pay for it. Memory: whole_lru, 32 to 64 bytes for each evicted line, 152 bytes a subject. Not
-// thread-safe.
+// Cost: O(ways) a reference; nothing for one to the line of the one before. With one way and unsplit misses, a first
+// pass without a branch on hits finds the misses, and a second one their kinds. It runs as a pass of its own, so other
+// simulators do not pay for it. Memory: whole_lru, 32 to 64 bytes for each line (for each evicted line, if misses are
+// split), 152 bytes a subject. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/block_table.hpp"
@@ -62,28 +63,49 @@ class attributed_cache {
     const counts& of_subject(size_t subject) const { return of_subject_[subject]; }
 
   private:
-    static constexpr uint8_t by_allocator = 1;
+    struct line_state {
+        uint32_t seen;     // the number of flushes + 1 at its latest miss, if misses are not split
+        uint32_t evictor;  // by_allocator, or 0
+    };
+    static constexpr uint32_t by_allocator = 1;
 
+    struct miss {
+        uint64_t evicted;
+        const reference* by;
+    };
+
+    counts& counts_of(const reference& r);
+    static unsigned origin_of(const reference& r) {
+        return r.origin < origins ? r.origin : static_cast<unsigned>(millpond_of_system);
+    }
     line_outcome touch(uint64_t line, unsigned origin);
-    miss_kind kind_of_unsplit(uint64_t line);
+    void note_eviction(uint64_t line, unsigned origin);
+    miss_kind kind_of_unsplit(line_state& state) const;
+    void take_directly(const reference* batch, size_t count);
+    void count_references(const reference* begin, const reference* end);
+    void count_misses(size_t count);
 
     line_walk lines_;
     set_cache cache_;
     bool is_split_;
-    whole_lru whole_;             // of the same size; of one line, and unused, if misses are not split
-    block_table<uint32_t> seen_;  // the number of flushes + 1 at the latest miss of a line, if they are not
+    whole_lru whole_;  // of the same size; of one line, and unused, if misses are not split
     uint32_t flushes_ = 0;
-    block_table<uint8_t> evicted_;  // by_allocator or 0, for each evicted line
-    uint64_t latest_ = no_line;     // the line of the latest reference: a hit that changes nothing
+    block_table<line_state> of_line_;
+    uint64_t latest_ = no_line;  // the line of the latest reference: a hit that changes nothing
     array<counts> of_subject_;
+    array<miss> missed_;  // of the batch that take_directly takes
 };
+
+inline attributed_cache::counts& attributed_cache::counts_of(const reference& r) {
+    const uint32_t subject = r.subject < subjects_max ? r.subject : subjects_max;
+    of_subject_.reach(subject);
+    return of_subject_[subject];
+}
 
 template <class Watch>
 bool attributed_cache::take_one(const reference& r, const Watch& watch) {
-    const uint32_t subject = r.subject < subjects_max ? r.subject : subjects_max;
-    const unsigned origin = r.origin < origins ? r.origin : static_cast<unsigned>(millpond_of_system);
-    of_subject_.reach(subject);
-    counts& own = of_subject_[subject];
+    const unsigned origin = origin_of(r);
+    counts& own = counts_of(r);
     const uint64_t first = lines_.first(r), last = lines_.last(r);
     if (first == latest_ && first == last) {
         ++own.references[origin];

@@ -6,9 +6,59 @@ namespace millpond::simulate {
 
 cache_contents::cache_contents(const host& system, line_walk lines, uint64_t sets, unsigned ways, replacement rule,
                                uint64_t seed)
-    : lines_(lines), parts_(lines.line_bytes()), cache_(system, sets, ways, rule, seed), states_(system) {}
+    : lines_(lines),
+      parts_(lines.line_bytes()),
+      cache_(system, sets, ways, rule, seed),
+      states_(system),
+      inside_(system, ways == 1 ? sets : 0) {}
+
+void cache_contents::give(line_state& one, unsigned origin, uint64_t parts) const {
+    for (unsigned each = 0; each < origins; ++each)
+        one.of[each] = (one.of[each] & ~parts) | (each == origin ? parts : 0);
+}
+
+// Takes a reference to several lines by the loop of references to one, which keeps all that it needs in registers.
+void cache_contents::take_directly(const reference* batch, size_t count) {
+    const line_walk walk = lines_;
+    const line_parts parts = parts_;
+    const set_cache::only_ways only_way = cache_.direct();
+    line_state* const inside = inside_.data();
+    for (size_t i = 0; i < count; ++i) {
+        const reference& r = batch[i];
+        if (__builtin_expect(!walk.is_within_one(r), 0)) {
+            take_several(r);
+            continue;
+        }
+        const uint64_t line = walk.first(r), set = only_way.index(line);
+        if (only_way.places[set] != line) exchange(set, line);
+        give(inside[set], owner_of(r), parts.within_one(r));
+    }
+}
+
+void cache_contents::take_several(const reference& r) {
+    const set_cache::only_ways only_way = cache_.direct();
+    for (uint64_t line = lines_.first(r); line <= lines_.last(r); ++line) {
+        const uint64_t set = only_way.index(line);
+        if (only_way.places[set] != line) exchange(set, line);
+        give(inside_[set], owner_of(r), parts_.of(line, r));
+    }
+}
+
+// Puts a line into its set, and keeps the state of the line that leaves it. Apart, so that the loop has its registers.
+__attribute__((noinline)) void cache_contents::exchange(uint64_t set, uint64_t line) {
+    uint64_t& way = cache_.direct().places[set];
+    line_state& inside = inside_[set];
+    if (way != no_line) {
+        settle(inside);
+        states_[way] = inside;
+    }
+    inside = states_[line];
+    inside.is_inside = true;
+    way = line;
+}
 
 void cache_contents::take(const reference* batch, size_t count) {
+    if (cache_.ways() == 1) return take_directly(batch, count);
     for (size_t i = 0; i < count; ++i) {
         const reference& r = batch[i];
         const unsigned origin = owner_of(r);
@@ -26,10 +76,7 @@ void cache_contents::take(const reference* batch, size_t count) {
             line_state& state = states_[line];
             state.is_inside = true;
             const uint64_t parts = parts_.of(line, r);
-            if ((state.of[origin] & parts) != parts) {
-                for (unsigned each = 0; each < origins; ++each) state.of[each] &= ~parts;
-                state.of[origin] |= parts;
-            }
+            if ((state.of[origin] & parts) != parts) give(state, origin, parts);
             latest_line_ = line;
             latest_ = &state;
             if (line == last) break;
@@ -38,6 +85,12 @@ void cache_contents::take(const reference* batch, size_t count) {
 }
 
 void cache_contents::flush() {
+    const set_cache::only_ways only_way = cache_.direct();
+    for (size_t set = 0; set < inside_.size(); ++set) {
+        settle(inside_[set]);
+        const uint64_t line = only_way.places[set];
+        if (line != no_line) states_[line] = inside_[set];
+    }
     cache_.flush();
     latest_line_ = no_line;
     states_.for_each([this](uint64_t, line_state& each) { settle(each); });
@@ -55,9 +108,11 @@ void cache_contents::add(counts& to, const line_state& one) const {
 
 cache_contents::counts cache_contents::total() const {
     counts sum = settled_;
-    states_.for_each([&](uint64_t, const line_state& each) {
+    const auto add_inside = [&](const line_state& each) {
         if (each.is_inside) add(sum, each);
-    });
+    };
+    states_.for_each([&](uint64_t, const line_state& each) { add_inside(each); });
+    for (size_t set = 0; set < inside_.size(); ++set) add_inside(inside_[set]);
     return sum;
 }
 

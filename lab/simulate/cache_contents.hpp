@@ -10,8 +10,8 @@
 // accessed by the allocator are its tags, its tables, and the links in free blocks: what only the allocator uses. It
 // accesses these by words of 4 to 16 bytes. Shorter and longer accesses of its own clear blocks for calloc and copy
 // them for realloc: those bytes count as the program's, in whose name they are written.
-// Rows: `fetched`, all bytes; `held`, those of each origin. Cost: O(ways) and a look-up a line. Memory: two to four
-// times 32 bytes for each different line. Not thread-safe.
+// Rows: `fetched`, all bytes; `held`, those of each origin. Cost: O(ways) and a look-up a line; with one way, a look-up
+// only for lines that enter or leave. Memory: two to four times 32 bytes for each different line. Not thread-safe.
 #pragma once
 
 #include "lab/simulate/known_blocks.hpp"
@@ -56,6 +56,10 @@ class cache_contents {
 
     void settle(line_state& one);
     void add(counts& to, const line_state& one) const;
+    void give(line_state& one, unsigned origin, uint64_t parts) const;
+    void take_directly(const reference* batch, size_t count);
+    void take_several(const reference& r);
+    void exchange(uint64_t set, uint64_t line);
 
     line_walk lines_;
     line_parts parts_;
@@ -63,6 +67,7 @@ class cache_contents {
     known_blocks<line_state> states_;
     uint64_t latest_line_ = no_line;  // of the latest reference, with its state
     line_state* latest_ = nullptr;
+    array<line_state> inside_;  // of the line in each set, if there is one way; states_ has those of all others
     counts settled_{};
 };
 

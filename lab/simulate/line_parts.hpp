@@ -27,6 +27,13 @@ class line_parts {
         return (~uint64_t{0} >> (63 - (to - from))) << from;
     }
 
+    // The same for the line of a reference that is within one.
+    uint64_t within_one(const reference& r) const {
+        const uint64_t begin = r.address & (line_bytes_ - 1), from = begin >> part_log2_;
+        const uint64_t to = (begin + r.bytes - 1) >> part_log2_;
+        return r.bytes == 0 ? 0 : (~uint64_t{0} >> (63 - (to - from))) << from;
+    }
+
     // Returns the bytes in these parts.
     uint64_t bytes(uint64_t parts) const { return static_cast<uint64_t>(__builtin_popcountll(parts)) << part_log2_; }
 

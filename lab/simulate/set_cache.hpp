@@ -37,8 +37,13 @@ class set_cache {
         return false;
     }
 
-    // Returns the place of the only way of a line's set. Pre: ways() == 1.
-    uint64_t& only_way(uint64_t line) { return lines_[index_(line)]; }
+    // The places of the sets with one way, as a value that stays in registers. Pre: ways() == 1.
+    struct only_ways {
+        set_index index;
+        uint64_t* places;
+        uint64_t& operator()(uint64_t line) const { return places[index(line)]; }
+    };
+    only_ways direct() { return {index_, lines_.data()}; }
 
     // Inserts a line that is not in the cache. Returns the evicted line, or no_line.
     uint64_t insert(uint64_t line) {

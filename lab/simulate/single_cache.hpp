@@ -65,6 +65,7 @@ class single_cache {
 
     // For a direct-mapped cache, without a branch on whether a reference missed.
     void take_directly(const reference* batch, size_t count) {
+        const set_cache::only_ways only_way = cache_.direct();
         uint64_t missed = 0, several = 0;
         for (size_t i = 0; i < count; ++i) {
             const reference& r = batch[i];
@@ -74,7 +75,7 @@ class single_cache {
                 continue;
             }
             const uint64_t line = lines_.first(r);
-            uint64_t& way = cache_.only_way(line);
+            uint64_t& way = only_way(line);
             const uint64_t held = way;
             missed += held != line;
             way = brings_in(r) ? line : held;

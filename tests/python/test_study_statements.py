@@ -19,13 +19,18 @@ from millpond_bench.experiments.experiment import PublishedSpec
 from millpond_bench.experiments.result_table import FIGURE, ResultTable
 from millpond_bench.programs import grunwald1993_captures
 from millpond_bench.programs.grunwald1993_captures import CACHES_KIBIBYTES, LINES_BYTES
+from millpond_bench.programs.page_faults import MEMORIES_KIBIBYTES
 from millpond_bench.runs.capture_run import CaptureSpec
 from millpond_bench.suites import grunwald1993_points
 from millpond_bench.suites.grunwald1993_locality import (
     ABLATION,
+    CACHES,
     CLASSES,
     EXPERIMENTS,
     LIFETIMES,
+    MODEL,
+    PAGING,
+    PROGRAMS,
     TAGS,
     TIME,
     WHAT_PROGRAMS_DO,
@@ -152,21 +157,41 @@ def test_contents_are_simulated_where_a_statement_asks() -> None:
     assert not has_contents("first_fit", "trained") and not has_contents("gnu_local", "measured")
 
 
-def values_of(allocator: str, misses: float) -> dict[str, float]:
+# The values of a capture by the simulator that counts them.
+SIMULATED = {
+    "direct": [f"misses_{line}_{size}" for line in LINES_BYTES for size in CACHES_KIBIBYTES],
+    "attributed": ["cold_misses", "allocator_misses", "indirect_misses"],
+    "levels": ["level_1_misses", "level_2_misses", "model_seconds"],
+    "distances": ["pages", "fault_slope", *(f"faults_{size}" for size in MEMORIES_KIBIBYTES)],
+    "contents": ["fetched_bytes", "allocator_bytes"],
+}
+
+
+def values_of(allocator: str, misses: float, program: str = "MAKE", number: int = 1) -> dict[str, float]:
     """A capture's values: those of every capture, and those of the simulators that the allocator's captures have."""
-    cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", "measured")))
-    simulated = {
-        "direct": [f"misses_{line}_{size}" for line in LINES_BYTES for size in CACHES_KIBIBYTES],
-        "attributed": ["cold_misses", "allocator_misses", "indirect_misses"],
-    }
+    cell = Cell(Workload("capture"), Strategy(allocator), (("program", program), ("input", "measured")))
     values = dict.fromkeys(("instructions_executed", "allocator_instructions", "references", "objects_allocated",
-                            "objects_freed", "requested_bytes", "heap_bytes", "lost_bytes", "granted_bytes", "blocks"),
-                           1e6)  # fmt: skip
-    for description in grunwald1993_captures.descriptions_of(cell):
+                            "objects_freed", "requested_bytes", "heap_bytes", "lost_bytes", "granted_bytes", "blocks",
+                            "cpu_seconds"), 1e6)  # fmt: skip
+    for description in grunwald1993_captures.descriptions_of(cell, number):
         kind, _, geometry = description.partition(":")
-        values |= {name: misses for name in simulated.get(kind, ())
+        values |= {name: misses for name in SIMULATED.get(kind, ())
                    if kind != "direct" or name.startswith(f"misses_{geometry[5:7]}_")}  # fmt: skip
     return values
+
+
+@pytest.mark.parametrize("spec", [PAGING, TIME, CACHES, MODEL], ids=lambda spec: spec.name)
+def test_every_round_has_what_statements_about_rounds_ask(spec: CaptureSpec) -> None:
+    """Later rounds leave out simulators whose counts only tables and figures have."""
+    asking = [each for each in BY_ID.values()
+              if each.experiment == spec.name and not each.exact and each.kind != "untestable"]  # fmt: skip
+    assert asking
+    for claim in asking:
+        metric = claim.metric or spec.data.figure.metric
+        for allocator in map(spec.data.canonical, (*claim.of, *claim.against)):
+            for program in claim.where.get("program", PROGRAMS):
+                points = list(spec.unfold(values_of(allocator, 2e4, str(program), number=2), None))
+                assert any(metric in values for _, values in points), (claim.id, allocator, program)
 
 
 @pytest.mark.parametrize("spec", [ABLATION, CLASSES, TAGS], ids=lambda spec: spec.name)

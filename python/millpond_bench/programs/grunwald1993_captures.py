@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -54,16 +53,18 @@ CACHES_KIBIBYTES = (16, 32, 64, 128, 256)
 LINES_BYTES = (32, 64)
 _SIZES = "/".join(f"{size}K" for size in CACHES_KIBIBYTES)
 _ATTRIBUTED_KIBIBYTES = 64  # the cache whose misses are attributed by kind and by the code that made them
-_AROUND_KIBIBYTES = (16, 64)  # caches also simulated without write-allocate
+_AROUND_KIBIBYTES = (16, 64)  # caches also simulated without write-allocate, once: no statement asks for them
 _ATTRIBUTED = f"attributed:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1,split=no"
 # Today's hierarchy: 32 KiB in 8 ways, 1 MiB in 16 ways, lines of 64 bytes.
 _DESCRIPTIONS = (
     *(f"direct:line={line},size={_SIZES}" for line in LINES_BYTES),
     _ATTRIBUTED,
-    *(f"fifo:line=32,size={size}K,ways=1,write=around" for size in _AROUND_KIBIBYTES),
     "levels:line=64,size=32K/1M,ways=8/16,inclusion=independent",
-    "distances:line=4K",
 )
+_AROUND = tuple(f"fifo:line=32,size={size}K,ways=1,write=around" for size in _AROUND_KIBIBYTES)
+# Distances of pages: in every round for the programs whose faults statements ask for, and once for the figures.
+_PAGES = "distances:line=4K"
+PAGED = ("GS", "TROFF", "PTC")
 # The contents of a cache, where statements ask for them: allocators with tags, on the measured input. They make a
 # capture a quarter longer.
 _CONTENTS = f"contents:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1"
@@ -98,7 +99,6 @@ METRICS = Metrics(
 )  # fmt: skip
 _STUDIED_BYTES = 24  # "a very common allocation request size" (section 4.3)
 _FEW_SIZES = 8  # of "one of a few different object sizes" (section 4.1)
-_TIMED_RUNS = 3  # of the program without a tool, in each round: the median is its CPU time
 
 
 def identity_of(cell: Cell) -> str:
@@ -138,12 +138,19 @@ def program_of(cell: Cell, inputs: Path, place: Path) -> RealProgram:
         return replace(found, folder=shutil.copytree(found.folder, place / "folder"))
 
 
-def descriptions_of(cell: Cell) -> tuple[str, ...]:
-    """The simulators of a cell's capture: those whose counts statements ask for."""
+def descriptions_of(cell: Cell, number: int = 1) -> tuple[str, ...]:
+    """The simulators of a cell's capture in this round: those whose counts statements ask for, and in the first round
+    those that only tables and figures have.
+    """
     if cell.contender.name in _CHANGED:
         return _CHANGED[cell.contender.name]
-    asked = cell.contender.name in _WITH_TAGS and dict(cell.parameters)[INPUT] == MEASURED
-    return (*_DESCRIPTIONS, _CONTENTS) if asked else _DESCRIPTIONS
+    given, is_first = dict(cell.parameters), number == 1
+    return (
+        *_DESCRIPTIONS,
+        *(_AROUND if is_first else ()),
+        *((_PAGES,) if is_first or given[PROGRAM] in PAGED else ()),
+        *((_CONTENTS,) if cell.contender.name in _WITH_TAGS and given[INPUT] == MEASURED else ()),
+    )
 
 
 def executable_of(cell: Cell) -> str:
@@ -185,7 +192,7 @@ class CaptureRunner:
     def _captured(self, cell: Cell, stage: str, number: int, trace: Path, latencies: Path) -> Outcome:
         workload = program_of(cell, self.inputs, trace.parent)
         layout = self._layout(cell)
-        simulators = [word for each in descriptions_of(cell) for word in ("--simulate", each)]
+        simulators = [word for each in descriptions_of(cell, number) for word in ("--simulate", each)]
         preload = ["--preload", str(layout.library)] if layout.library else []
         command = [require_program("setarch"), "-R", str(native.find(CAPTURE)), *simulators, *preload, "-o", str(trace),
                    "--", *workload.command]  # fmt: skip
@@ -228,19 +235,16 @@ def environment_of(workload: RealProgram, layout: Layout, number: int) -> dict[s
 
 
 def _cpu_seconds(workload: RealProgram, layout: Layout) -> float:
-    """The median CPU time of the program without a tool on the allocator, in fresh processes."""
+    """The CPU time of the program without a tool on the allocator, in a fresh process: one of each round."""
     preload = {"LD_PRELOAD": str(layout.library)} if layout.library else {}
-    found = []
-    for _ in range(_TIMED_RUNS):
-        with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
-            child = subprocess.Popen(
-                workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                cwd=workload.folder, env={**user_environment(), **workload.environment, **preload},
-            )  # fmt: skip
-            _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        found.append(used.ru_utime + used.ru_stime)
-    return statistics.median(found)
+    with (workload.stdin or Path(os.devnull)).open("rb") as stdin:
+        child = subprocess.Popen(
+            workload.command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            cwd=workload.folder, env={**user_environment(), **workload.environment, **preload},
+        )  # fmt: skip
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
 
 
 def _model_seconds(simulation: Simulation) -> dict[str, float]:

@@ -45,16 +45,21 @@ def _of_insertions(values: Values) -> dict[str, float]:
 
 
 def of_pages(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:
-    """With `paged_seconds`: no misses, but faults that each wait for a disk."""
+    for size in MEMORIES_KIBIBYTES:
+        yield (("memory", str(size)),), {**values, **_facts(values), **_of_faults(values, size)}
+
+
+def _of_faults(values: Values, size: int) -> dict[str, float]:
+    """Faults of one memory, and `paged_seconds`: no misses, but faults that each wait for a disk. Empty for a round
+    without distances of pages.
+    """
+    faults = values.get(f"faults_{size}")
+    if faults is None:
+        return {}
     per_million = 1e6 / values["references"]
     base = values["instructions_executed"] * printed.CYCLE_SECONDS
-    for size in MEMORIES_KIBIBYTES:
-        yield (
-            (("memory", str(size)),),
-            {**values, **_facts(values), "faults_a_million": values[f"faults_{size}"] * per_million,
-             "warm_faults_a_million": (values[f"faults_{size}"] - values["pages"]) * per_million,
-             "paged_seconds": base + values[f"faults_{size}"] * FAULT_SECONDS},
-        )  # fmt: skip
+    return {"faults_a_million": faults * per_million, "warm_faults_a_million": (faults - values["pages"]) * per_million,
+            "paged_seconds": base + faults * FAULT_SECONDS}  # fmt: skip
 
 
 def of_times(values: Values, _base: Values | None) -> Iterable[tuple[Parameters, Values]]:

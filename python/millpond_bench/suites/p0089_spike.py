@@ -70,7 +70,7 @@ EXPERIMENT = replace(
         OPEN_2.data, axes=("log2_g", "log2_s", "af", "sf", *_HOW), strategies=(ALIASES["AS1"],),
         parts={
             "quick": (Part(_visits(15, 4)),),
-            "standard": (Part(_visits(19, 8)),),
+            "standard": (Part(_visits(18, 8)),),
             "paper": (Part(_visits(21, TRAVERSALS)), Part(_visits(25, TRAVERSALS))),
         },
     ),

@@ -189,7 +189,7 @@ LATENCY = _experiment(
         axes=("length", "element", "optimisation"), strategies=_INT,
         parts={
             "quick": _by_element((MILLION,), (0, 2)),
-            "standard": _by_element((10**3, MILLION, 10**7)),
+            "standard": (*_by_element((10**3, MILLION)), *_by_element((10**7,), LEVELS[-1:])),
             "paper": _by_element((*LENGTHS, 10**7)),
         },
     ),

@@ -69,7 +69,7 @@ _HASHED = ("unordered_set", "unordered_multiset", "unordered_map", "unordered_mu
 _FOR_NODES = (ALIASES["boost::fast_pool_allocator"], _WITHOUT_MUTEX)
 # Memory at three moments, without the array of pointers: all numbers exist, all are freed, the array is deleted, too.
 MOMENTS = ("elements_bytes", "freed_bytes", "array_gone_bytes")
-_MIB, _START_SECONDS = 2**20, 0.03
+_MIB, _START_SECONDS = 2**20, 0.01
 _ALLOCATED, _IN_SET = 50_000_000, 30_000_000
 # Names in the CSV, which include the compiler.
 _NAMED = {"std::allocator (GCC 4.6)": "std::allocator", "boost::fast_pool_allocator": "boost::fast_pool_allocator"}
@@ -249,7 +249,7 @@ SET_INSERTS = surrounded(_experiment(
         axes=("count", "collections_before", "inserts"), strategies=EVERYONE,
         parts={
             "quick": _collections(200_000),
-            "standard": (*_collections(1_000_000), *_LARGE_AT_STANDARD),
+            "standard": (*_collections(300_000), *_LARGE_AT_STANDARD),
             "paper": _collections(1_000_000, 3_000_000, _IN_SET),
         },
         counted={"standard": (_OF_OTHER_CACHES,)},

@@ -62,7 +62,7 @@ def _needs(at: Mapping[str, str], strategy: str) -> Needs:
     """Twenty nanoseconds per character, twice that if each is a node of its own."""
     length = int(at["length"])
     each = length * (1e-9 if strategy in ("bitset", "array") else 20e-9) + min(length, 256) * 40e-9
-    own = Needs(0.03 + int(at["calls"]) * each, 16 * 2**20 + 2 * length)
+    own = Needs(0.01 + int(at["calls"]) * each, 16 * 2**20 + 2 * length)
     if LITTER not in at:
         return own
     # A heap is littered by the nodes and tables of as many sets, each of 256 characters at most.
@@ -98,7 +98,7 @@ COUNTING = PublishedSpec(
         free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
         parts={
             "quick": _strings(2**20, 16, 256, 4096),
-            "standard": _strings(2**22, 4, 16, 64, 256, 1024, 4096, 16384),
+            "standard": _strings(2**21, 4, 16, 64, 256, 1024, 4096, 16384),
             "paper": _strings(2**24, *(2**n for n in range(17))),
         },
         # Strings whose sets have more nodes than fit into a few lines.

@@ -85,6 +85,16 @@ class model_attribution {
     std::map<std::uint64_t, std::uint8_t> evictor_;
 };
 
+// Gives the next few references the subject and origin of one, again and again.
+stream in_runs(std::mt19937_64& random, stream all) {
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        if (random() % 4 == 0) continue;
+        all[i].subject = all[i - 1].subject;
+        all[i].origin = all[i - 1].origin;
+    }
+    return all;
+}
+
 bool operator==(const attributed_cache::counts& a, const attributed_cache::counts& b) {
     return std::equal(std::begin(a.references), std::end(a.references), std::begin(b.references)) &&
            std::equal(&a.misses[0][0], &a.misses[0][0] + std::size(a.misses) * attributed_cache::kinds,
@@ -107,17 +117,17 @@ TEST(attributed_cache, kinds_origins_and_subjects_are_those_of_the_model) {
     std::mt19937_64 random(seed());
     for (const auto& [sets, ways] : {std::pair(16, 1), {8, 2}, {1, 16}, {12, 3}}) {
         for (const std::size_t flush_every : {std::size_t{0}, std::size_t{900}}) {
-            const stream all = random_stream(random, 4000, 120, 32);
+            const stream all = in_runs(random, random_stream(random, 4000, 120, 32));
             model_attribution model(static_cast<std::uint64_t>(sets), static_cast<unsigned>(ways));
             attributed_cache found(process_system, line_walk(32), static_cast<std::uint64_t>(sets),
                                    static_cast<unsigned>(ways), simulate::replacement::lru, 1);
             attributed_cache unsplit(process_system, line_walk(32), static_cast<std::uint64_t>(sets),
                                      static_cast<unsigned>(ways), simulate::replacement::lru, 1, false);
-            for (std::size_t i = 0; i < all.size(); ++i) {
-                model.take(all[i], 32);
-                found.take(&all[i], 1);
-                unsplit.take(&all[i], 1);
-                if (flush_every != 0 && (i + 1) % flush_every == 0) {
+            for (const auto& batch : random_batches(random, all, flush_every)) {
+                for (const millpond_reference& r : batch.references) model.take(r, 32);
+                found.take(batch.references.data(), batch.references.size());
+                unsplit.take(batch.references.data(), batch.references.size());
+                if (batch.is_flushed) {
                     model.flush();
                     found.flush();
                     unsplit.flush();
@@ -130,6 +140,25 @@ TEST(attributed_cache, kinds_origins_and_subjects_are_those_of_the_model) {
                 EXPECT_TRUE(unsplit.of_subject(subject) == unsplit_counts(counts));
             EXPECT_GT(model.total.indirect, 0u);
         }
+    }
+}
+
+TEST(attributed_cache, replacement_is_capacity_and_conflict_if_each_line_counts) {
+    std::mt19937_64 random(seed());
+    const stream all = in_runs(random, random_stream(random, 4000, 120, 32));
+    const line_walk lines(32, simulate::straddling::twice);
+    for (const std::uint64_t sets : {16u, 12u}) {
+        attributed_cache split(process_system, lines, sets, 1, simulate::replacement::lru, 1);
+        attributed_cache unsplit(process_system, lines, sets, 1, simulate::replacement::lru, 1, false);
+        for (const auto& batch : random_batches(random, all, 900)) {
+            for (attributed_cache* const each : {&split, &unsplit}) {
+                each->take(batch.references.data(), batch.references.size());
+                if (batch.is_flushed) each->flush();
+            }
+        }
+        EXPECT_TRUE(unsplit.total() == unsplit_counts(split.total()));
+        for (std::size_t subject = 0; subject < 5; ++subject)
+            EXPECT_TRUE(unsplit.of_subject(subject) == unsplit_counts(split.of_subject(subject)));
     }
 }
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include "counted.hpp"
 #include "lab/simulate/cache_contents.hpp"
 #include "lab/simulate/process_system.hpp"
+#include "models.hpp"
 #include "tests/lab/trace/seed.hpp"
 
 namespace millpond::test {
@@ -18,39 +20,47 @@ using simulate::cache_contents;
 using simulate::line_walk;
 using simulate::process_system;
 
-// A model with a map from bytes to origins, and a cache with one line a set.
-cache_contents::counts contents_of_model(const stream& all, std::uint64_t line_bytes, std::uint64_t sets,
-                                         std::uint64_t flush_every) {
-    std::map<std::uint64_t, unsigned> last;         // by address
-    std::map<std::uint64_t, std::uint64_t> inside;  // the line of a set
-    cache_contents::counts sum{};
-    const auto leave = [&](std::uint64_t line) {
-        sum.fetched += line_bytes;
-        for (auto byte = last.lower_bound(line * line_bytes);
-             byte != last.end() && byte->first < (line + 1) * line_bytes; ++byte)
-            ++sum.held[byte->second];
-    };
-    const auto empty = [&] {
-        for (const auto& [set, line] : inside) leave(line);
-        inside.clear();
-    };
-    std::uint64_t taken = 0;
-    for (const millpond_reference& r : all) {
-        for (std::uint64_t line = r.address / line_bytes; line <= (r.address + r.bytes - 1) / line_bytes; ++line) {
-            const auto [place, is_new] = inside.try_emplace(line % sets, line);
-            if (!is_new && place->second != line) {
-                leave(place->second);
-                place->second = line;
+// A model with a map from bytes to origins, and the searched lists of the cache.
+class model_contents {
+  public:
+    model_contents(std::uint64_t line_bytes, std::uint64_t sets, unsigned ways)
+        : line_bytes_(line_bytes), cache_(sets, ways) {}
+
+    cache_contents::counts sum{};  // of the lines that have left the cache
+
+    void take(const millpond_reference& r) {
+        for (const std::uint64_t line : lines_of(r, line_bytes_)) {
+            if (cache_.has(line)) {
+                cache_.use(line);
+            } else {
+                if (const auto evicted = cache_.insert(line)) leave(*evicted);
+                inside_.insert(line);
             }
-            for (std::uint64_t byte = std::max(r.address, line * line_bytes);
-                 byte < std::min(r.address + r.bytes, (line + 1) * line_bytes); ++byte)
-                last[byte] = cache_contents::owner_of(r);
+            for (std::uint64_t byte = std::max(r.address, line * line_bytes_);
+                 byte < std::min(r.address + r.bytes, (line + 1) * line_bytes_); ++byte)
+                last_[byte] = cache_contents::owner_of(r);
         }
-        if (flush_every != 0 && ++taken % flush_every == 0) empty();
     }
-    empty();
-    return sum;
-}
+
+    void flush() {
+        while (!inside_.empty()) leave(*inside_.begin());
+        cache_.flush();
+    }
+
+  private:
+    void leave(std::uint64_t line) {
+        inside_.erase(line);
+        sum.fetched += line_bytes_;
+        for (auto byte = last_.lower_bound(line * line_bytes_);
+             byte != last_.end() && byte->first < (line + 1) * line_bytes_; ++byte)
+            ++sum.held[byte->second];
+    }
+
+    std::uint64_t line_bytes_;
+    model_cache cache_;
+    std::set<std::uint64_t> inside_;
+    std::map<std::uint64_t, unsigned> last_;  // by address
+};
 
 TEST(cache_contents, bytes_are_those_of_a_map) {
     std::mt19937_64 random(seed());
@@ -60,18 +70,26 @@ TEST(cache_contents, bytes_are_those_of_a_map) {
         r.bytes = static_cast<std::uint16_t>(r.bytes + 1);
         r.address &= 0xffff;
     }
-    for (const std::uint32_t line_bytes : {4u, 32u, 64u}) {
-        for (const std::uint64_t flush_every : {0, 700}) {
-            cache_contents found(process_system, line_walk(line_bytes), 16, 1, simulate::replacement::lru, 1);
-            for (std::size_t i = 0; i < all.size(); ++i) {
-                found.take(&all[i], 1);
-                if (flush_every != 0 && (i + 1) % flush_every == 0) found.flush();
+    for (const auto& [sets, ways] : {std::pair(16, 1u), {8, 2u}, {1, 16u}, {12, 1u}, {12, 3u}}) {
+        for (const std::uint32_t line_bytes : {4u, 32u, 64u}) {
+            for (const std::size_t flush_every : {std::size_t{0}, std::size_t{700}}) {
+                const auto of_sets = static_cast<std::uint64_t>(sets);
+                cache_contents found(process_system, line_walk(line_bytes), of_sets, ways, simulate::replacement::lru,
+                                     1);
+                model_contents model(line_bytes, of_sets, ways);
+                for (const auto& batch : random_batches(random, all, flush_every)) {
+                    for (const millpond_reference& r : batch.references) model.take(r);
+                    found.take(batch.references.data(), batch.references.size());
+                    if (!batch.is_flushed) continue;
+                    model.flush();
+                    found.flush();
+                }
+                model.flush();
+                const cache_contents::counts is = found.total();
+                EXPECT_EQ(is.fetched, model.sum.fetched) << sets << " sets, lines of " << line_bytes;
+                for (unsigned origin = 0; origin < cache_contents::origins; ++origin)
+                    EXPECT_EQ(is.held[origin], model.sum.held[origin]) << "origin " << origin;
             }
-            const cache_contents::counts is = found.total();
-            const cache_contents::counts expected = contents_of_model(all, line_bytes, 16, flush_every);
-            EXPECT_EQ(is.fetched, expected.fetched);
-            for (unsigned origin = 0; origin < cache_contents::origins; ++origin)
-                EXPECT_EQ(is.held[origin], expected.held[origin]) << "origin " << origin;
         }
     }
 }

@@ -2,6 +2,7 @@
 // streams: references of invented programs: random ones, and patterns that are known to be bad for caches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -31,6 +32,29 @@ inline stream random_stream(std::mt19937_64& random, std::size_t count, std::uin
         made.push_back(at(base + place * spread_bytes + random() % 8, bytes, static_cast<std::uint8_t>(random() % 3),
                           static_cast<std::uint8_t>(random() % 8 == 0 ? random() % 3 : 0),
                           static_cast<std::uint32_t>(random() % 5)));
+    }
+    return made;
+}
+
+// References that are taken at once. `is_flushed`: the caches are emptied after them.
+struct batch_of_stream {
+    stream references;
+    bool is_flushed;
+};
+
+// Returns the stream in batches of random sizes, many of them of one reference; none crosses a multiple of
+// `flush_every` references, if it is not zero.
+inline std::vector<batch_of_stream> random_batches(std::mt19937_64& random, const stream& all,
+                                                   std::size_t flush_every) {
+    std::vector<batch_of_stream> made;
+    for (std::size_t begin = 0; begin < all.size();) {
+        const std::size_t next_flush = flush_every == 0 ? all.size() : (begin / flush_every + 1) * flush_every;
+        const std::size_t size = random() % 2 == 0 ? 1 : 1 + random() % 200;
+        const std::size_t end = std::min({begin + size, next_flush, all.size()});
+        made.push_back(
+            {stream(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(end)),
+             end == next_flush && flush_every != 0});
+        begin = end;
     }
     return made;
 }
