@@ -54,7 +54,7 @@ def test_a_row_has_our_figure_next_to_the_published_one(p0089: Use) -> None:
     assert status == Status.OK
     row = row_of(document, AS7, "leaves_cpu_seconds")
     assert (row["alias"], row["heap_state"], row["n"]) == ("AS7", "fresh", 3)
-    assert row["parameters"] == {"ds": 2, "log2_size": 8, "log2_leaves": 18, "text_most": 1000}
+    assert row["parameters"] == {"ds": 2, "log2_size": 8, "log2_leaves": 16, "text_most": 1000}
     assert (row["published"], row["published_unit"]) == (13.2, "seconds")
     assert row["median"] == pytest.approx(6.6)
     assert row["low"] <= row["median"] <= row["high"]

@@ -75,7 +75,7 @@ def test_entries_have_all_fields_that_readers_use(p0089: Use) -> None:
 def test_times_are_those_of_the_round(p0089: Use) -> None:
     p0089()
     document = export("g.json", "p0089.1", "--scale=quick", SIZE)
-    seconds = FakeP0089.seconds("structures", AS7, {"ds": "2", "log2_size": "8", "log2_leaves": "18"})
+    seconds = FakeP0089.seconds("structures", AS7, {"ds": "2", "log2_size": "8", "log2_leaves": "16"})
     for entry in rounds_of(document, AS7):
         assert (entry["real_time"], entry["cpu_time"]) == pytest.approx((1e6 * seconds, 1e6 * seconds))
         assert entry["time_unit"] == "us" and entry["peak_bytes"] == 1_000_000

@@ -138,7 +138,7 @@ BENCHMARK_1 = surrounded(EXPERIMENT(
         extra_metrics=("lives", "cold_cpu_seconds", *EXTRA_METRICS), axes=("ds", "log2_size"),
         free=("log2_leaves", "lives", "text_most"), strategies=tuple(ALIASES.values()),
         parts={
-            "quick": _structures_parts(18, (8, 11), (6, 8)),
+            "quick": _structures_parts(16, (8, 11), (6, 8)),
             "standard": (
                 *_structures_parts(17, (6, 8, 10, 12, 14, 16), (6, 8, 10)),
                 *_SENTENCES_OF_7,

@@ -97,7 +97,7 @@ COUNTING = PublishedSpec(
         extra_metrics=("cpu_seconds", "peak_bytes", "held_bytes", "page_faults"), axes=("length", LITTER),
         free=("calls", "litter_calls", LITTER), strategies=(*ALIASES.values(), *OURS), aliases=ALIASES,
         parts={
-            "quick": _strings(2**20, 16, 256, 4096),
+            "quick": _strings(2**18, 16, 256, 4096),
             "standard": _strings(2**21, 4, 16, 64, 256, 1024, 4096, 16384),
             "paper": _strings(2**24, *(2**n for n in range(17))),
         },
