@@ -210,7 +210,8 @@ class CaptureRunner:
             return Outcome.failed(cell, stage, number, "killed", why)
         if cell not in self._told:
             self._told[cell] = statistics_of(workload, layout.library)
-        values = _values(trace, latencies, self._told[cell])
+        modelled = any(each.startswith("levels:") for each in descriptions_of(cell, number))
+        values = _values(trace, latencies if modelled else None, self._told[cell])
         if "model_seconds" in values:
             values["cpu_seconds"] = _cpu_seconds(workload, layout)
         return Outcome(cell, stage, number, values, kind="simulated")
@@ -260,8 +261,10 @@ def _model_seconds(simulation: Simulation) -> dict[str, float]:
     return {"model_seconds": sum(waits) * 1e-9}
 
 
-def _values(trace: Path, latencies: Path, told: AllocatorStatistics) -> dict[str, float]:
-    answer = native.answer(SIMULATE, ["--json", "-", "--latencies", str(latencies), str(trace)])
+def _values(trace: Path, latencies: Path | None, told: AllocatorStatistics) -> dict[str, float]:
+    """The values of a captured round. `latencies`: of this machine, for the model; None if no levels were simulated."""
+    model = ["--latencies", str(latencies)] if latencies else []
+    answer = native.answer(SIMULATE, ["--json", "-", *model, str(trace)])
     simulation = Simulation.from_json(json.loads(answer))
     [facts] = json.loads(native.answer("millpond-characterise", ["--summary", "--json", "-", str(trace)]))
     [sizes] = json.loads(native.answer("millpond-characterise", ["--sizes", "--json", "-", str(trace)]))
