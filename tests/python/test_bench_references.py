@@ -19,6 +19,7 @@ from millpond.advice.layout_prediction import LayoutPredictor
 from millpond.cells.plan_file import PlanFile
 from millpond.cells.plans import Plan, from_json
 from millpond.rounds import capture_tools, predicted_misses
+from millpond.rounds.capture_tools import ToolFolder
 from millpond.rounds.layouts import Layout
 from millpond.rounds.real_program import RealProgram
 from millpond.rounds.trial_data import TrialPlan, TrialProgram, TrialResult
@@ -108,7 +109,7 @@ def test_misses_may_differ_by_one_in_a_million(
         for cache in CACHES
     ]
     ours = {"input": {"references": 3_000_000}, "simulators": [{"metrics": rows}]}
-    monkeypatch.setattr(bench_references, "one_tool_folder", lambda _: bench.folder)
+    monkeypatch.setattr(bench_references, "one_tool_folder", lambda place: ToolFolder(place, place / "capture"))
     monkeypatch.setattr(bench_references, "run_under", lambda *_: "")
     said = "==1== I   refs:      9,000,000\n==1== D   refs:      1,000,000  (1 rd + 2 wr)\n"
     said += "==1== D1  misses:        1,000  (1 rd + 2 wr)"

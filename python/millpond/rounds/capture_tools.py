@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,11 +65,23 @@ def valgrind(tool: str, *options: str) -> list[str]:
     return [callgrind.find_valgrind(), "-q", f"--tool={tool}", "--trace-children=yes", "--vgdb=no", *options]
 
 
-def one_tool_folder(place: Path) -> Path:
-    """A folder below `place` with Valgrind's own tools and ours: VALGRIND_LIB for both.
+class ToolFolder(NamedTuple):
+    """Valgrind's own tools and ours in one folder, VALGRIND_LIB for both, and a capturing program that uses it.
 
-    Failure (4) if there are none.
+    So a program has the same environment under all of them, and its stack the same address.
     """
+
+    folder: Path
+    capture: Path
+
+    def capturing(self, trace: Path, library: Path | None, *options: str) -> list[str]:
+        """The command before a program's own words that captures it with this library preloaded."""
+        preload = ["--preload", str(library)] if library else []
+        return [str(self.capture), *options, *preload, "-o", str(trace), "--"]
+
+
+def one_tool_folder(place: Path) -> ToolFolder:
+    """Makes the folder below `place`. Failure (4) if there are no tools."""
     ours = native.libraries(CAPTURE) / "valgrind"
     asked = subprocess.run(
         [callgrind.find_valgrind(), "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
@@ -76,13 +89,15 @@ def one_tool_folder(place: Path) -> Path:
     started = _STARTED.search(asked.stderr)
     if started is None or not (ours / "millpond-amd64-linux").exists():
         raise Failure(Status.ENVIRONMENT, "Valgrind's tools or our capturing tool are missing")
-    folder = place.resolve() / "tools"
-    folder.mkdir(exist_ok=True)
+    root = place.resolve() / "tools"
+    folder = root / "lib" / "millpond" / "valgrind"  # where the capturing program looks, from its own place
+    folder.mkdir(parents=True, exist_ok=True)
+    (root / "bin").mkdir(exist_ok=True)
     for each in (*Path(started[1]).iterdir(), *ours.iterdir()):
         link = folder / each.name
         link.unlink(missing_ok=True)
         link.symlink_to(each.resolve())
-    return folder
+    return ToolFolder(folder, Path(shutil.copy(native.find(CAPTURE), root / "bin")))
 
 
 def json_of(command: Sequence[str]) -> dict[str, Any]:

@@ -26,16 +26,15 @@ from typing import NamedTuple
 
 from millpond.rounds.capture_tools import (
     CacheShape,
+    ToolFolder,
     cachegrind_misses,
     one_tool_folder,
     padding,
     run_under,
-    valgrind,
 )
-from millpond.rounds.layouts import CAPTURE, Layout, Script, layout_of, simulate_recording, write_script
+from millpond.rounds.layouts import Layout, Script, layout_of, simulate_recording, write_script
 from millpond.rounds.real_program import RealProgram
 from millpond.rounds.simulation_data import Simulation
-from millpond.system import native
 from millpond.system.errors import Failure
 from millpond.system.machine import this_machine
 
@@ -183,7 +182,7 @@ class SizedEnvironment:
     A recording is made once for each malloc; recordings and played recordings lie below `folder`.
     """
 
-    def __init__(self, workload: RealProgram, tools: Path, number: int, folder: Path) -> None:
+    def __init__(self, workload: RealProgram, tools: ToolFolder, number: int, folder: Path) -> None:
         self.workload, self.tools, self.number = workload, tools, number
         self.folder = folder.resolve() / f"environment_{number}"
         self._recordings: dict[str, Path] = {}
@@ -207,7 +206,8 @@ class SizedEnvironment:
 
     def count(self, layout: Layout, cache: CacheShape) -> int:
         """The misses that Cachegrind counts while the program runs on the malloc."""
-        return cachegrind_misses(self.workload, self._environment(layout), cache, _ALONE)
+        preload = {"LD_PRELOAD": str(layout.library)} if layout.library else {}
+        return cachegrind_misses(self.workload, {**self._environment(layout), **preload}, cache, _ALONE)
 
     def _recording(self, on: Layout) -> Path:
         if on.name not in self._recordings:
@@ -216,16 +216,15 @@ class SizedEnvironment:
             for old in folder.iterdir():
                 old.unlink()
             trace = folder / "program.mpt"
-            capture = valgrind("millpond", _ALONE, f"--output={trace}.partial", "--recording=1")
-            run_under(capture, self.workload, self._environment(on))
-            native.require(CAPTURE, ["--finish", str(trace)])
+            run_under(self.tools.capturing(trace, on.library), self.workload, self._environment(on))
             self._recordings[on.name] = trace
         return self._recordings[on.name]
 
     def _environment(self, layout: Layout) -> dict[str, str]:
-        preloaded = str(layout.library) if layout.library else ""
-        own = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "VALGRIND_LIB": str(self.tools), **self.workload.environment}
-        return {**own, **padding(layout.library, self.number), **({"LD_PRELOAD": preloaded} if preloaded else {})}
+        """Without LD_PRELOAD, which the capturing program sets itself."""
+        tools = {"VALGRIND_LIB": str(self.tools.folder)}
+        own = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **tools, **self.workload.environment}
+        return {**own, **padding(layout.library, self.number)}
 
 
 def _rules() -> list[str]:

@@ -180,13 +180,11 @@ def misses(make: Program) -> Step:
         workload = make(bench.inputs)
         tools = one_tool_folder(bench.folder)
         _remove(bench.trace)
-        partial = bench.trace.with_name(bench.trace.name + ".partial")
         simulators = [f"--simulate={description}" for description in _OF_CACHES]
-        options = (f"--output={partial}", "--recording=1", "--bytes-max=32", *simulators)
-        run_under(valgrind("millpond", *options), workload, _environment(workload, tools))
-        native.require(CAPTURE, ["--finish", str(bench.trace)])
+        capture = tools.capturing(bench.trace, None, "--bytes-max=32", *simulators)
+        run_under(capture, workload, _environment(workload, tools.folder))
         ours = json_of([str(native.find(SIMULATE)), "--json", "-", str(bench.trace)])
-        return [_misses_row(workload, cache, ours, tools) for cache in CACHES]
+        return [_misses_row(workload, cache, ours, tools.folder) for cache in CACHES]
 
     return step
 

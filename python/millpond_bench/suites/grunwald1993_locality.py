@@ -72,11 +72,11 @@ _SECONDS = {
     "ESPRESSO": 18.0,
     "GS": 13.0,
     "PTC": 9.0,
-    "GAWK": 33.0,
-    "MAKE": 5.0,
+    "GAWK": 24.0,
+    "MAKE": 4.0,
     "PERL": 10.0,
     "F2C": 35.0,
-    "TROFF": 30.0,
+    "TROFF": 26.0,
 }
 
 

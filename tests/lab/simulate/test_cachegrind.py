@@ -19,6 +19,11 @@ from typing import NamedTuple
 
 import pytest
 
+from millpond.rounds.capture_tools import one_tool_folder
+from millpond.rounds.layouts import layout_of
+from millpond.rounds.predicted_misses import WORST_PERCENT, predict_program
+from millpond.rounds.real_program import RealProgram
+from millpond.system.errors import Failure
 from tiers import mostly_more
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -226,3 +231,20 @@ def test_captured_misses_equal_those_of_cachegrind(name: str, compiled: Path, to
         # Every capture has two references more than Cachegrind's count; both hit.
         assert abs(references - expected_references) <= 2
         assert abs(misses - expected_misses) <= max(1, ALIKE * references), cache
+
+
+def test_misses_on_another_malloc_are_predicted_from_a_recording(tmp_path: Path) -> None:
+    """`sort` recorded on glibc and played on a first-fit malloc, against Cachegrind on that malloc."""
+    try:
+        one_tool_folder(tmp_path)
+        layout_of("first_fit")
+    except Failure as failure:
+        pytest.skip(failure.message)
+    text = tmp_path / "words"
+    text.write_text("".join(f"{7919 * number % 4001}\n" for number in range(4000)), encoding="utf-8")
+    workload = RealProgram("sort", ("sort", "--parallel=1", "--buffer-size=1M", str(text)))
+    found = predict_program(workload, tmp_path, 1, mallocs=("first_fit",))
+    assert found.why_not == {} and found.recorded_on == {"first_fit": "glibc"}
+    counts = {cache: count for cache, [count] in found.counts["first_fit"].items() if not cache.is_memory}
+    print({cache.name: count for cache, count in counts.items()})
+    assert counts and all(abs(count.error_percent) <= WORST_PERCENT for count in counts.values())
