@@ -17,7 +17,7 @@ void cache_contents::give(line_state& one, unsigned origin, uint64_t parts) cons
         one.of[each] = (one.of[each] & ~parts) | (each == origin ? parts : 0);
 }
 
-// Takes a reference to several lines by the loop of references to one, which keeps all that it needs in registers.
+// References to several lines are taken apart, so that the loop keeps all that it needs in registers.
 void cache_contents::take_directly(const reference* batch, size_t count) {
     const line_walk walk = lines_;
     const line_parts parts = parts_;

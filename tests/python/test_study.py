@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -225,31 +224,6 @@ def test_a_custom_malloc_is_built_once_for_each_program(monkeypatch: pytest.Monk
     libraries = [runner._layout(cell).library for cell in cells]
     assert built == ["make", "gawk"]
     assert libraries[0] == libraries[2] != libraries[1]
-
-
-def test_only_captures_with_levels_are_read_with_latencies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The simulator refuses a model of a capture that has no counts of levels."""
-    asked: dict[str, bool] = {}
-
-    def values(_trace: Path, latencies: Path | None, told: str) -> dict[str, float]:
-        asked[told] = latencies is not None
-        return {"misses_32_64": 1.0}
-
-    ended = subprocess.CompletedProcess([], 0, stderr=b"")
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
-    monkeypatch.setattr(grunwald1993_captures, "_values", values)
-    monkeypatch.setattr(grunwald1993_captures, "layout_of", lambda name: Layout(name, None))
-    monkeypatch.setattr(grunwald1993_captures, "statistics_of", lambda _, __: allocator)
-    monkeypatch.setattr(grunwald1993_captures, "program_of", lambda *_: RealProgram("make", ("make",)))
-    monkeypatch.setattr(grunwald1993_captures, "require_program", str)
-    monkeypatch.setattr(grunwald1993_captures.native, "find", Path)
-    (tmp_path / "probe.json").touch()
-    runner = grunwald1993_captures.CaptureRunner(tmp_path, tmp_path / "inputs")
-    for allocator in ("first_fit", "first_fit_uncoalesced", "gnu_local_padded", "size_map_3", "glibc"):
-        cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", "measured")))
-        assert runner.run(cell, "bench", 2).status == "ok"
-    assert asked == {"first_fit": True, "first_fit_uncoalesced": False, "gnu_local_padded": False,
-                     "size_map_3": False, "glibc": True}  # fmt: skip
 
 
 @pytest.mark.more

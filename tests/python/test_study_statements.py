@@ -5,13 +5,17 @@ each holds where the document is right, and fails on a single program where it s
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from millpond.advice.synthesis import LifetimeUse
 from millpond.cells.cell import Cell, Strategy, Workload
+from millpond.rounds.layouts import Layout
+from millpond.rounds.real_program import RealProgram
 from millpond_bench.claims.claim_rules import judge
 from millpond_bench.claims.claims import ABSENT, HOLDS, OPPOSITE, STRONGER, UNFOUNDED, WEAKER, Claim, load
 from millpond_bench.claims.premises import premise_of
@@ -192,6 +196,31 @@ def test_every_round_has_what_statements_about_rounds_ask(spec: CaptureSpec) -> 
             for program in claim.where.get("program", PROGRAMS):
                 points = list(spec.unfold(values_of(allocator, 2e4, str(program), number=2), None))
                 assert any(metric in values for _, values in points), (claim.id, allocator, program)
+
+
+def test_only_captures_with_levels_are_read_with_latencies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The simulator refuses a model of a capture that has no counts of levels."""
+    asked: dict[str, bool] = {}
+
+    def values(_trace: Path, latencies: Path | None, told: str) -> dict[str, float]:
+        asked[told] = latencies is not None
+        return {"misses_32_64": 1.0}
+
+    ended = subprocess.CompletedProcess([], 0, stderr=b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+    monkeypatch.setattr(grunwald1993_captures, "_values", values)
+    monkeypatch.setattr(grunwald1993_captures, "layout_of", lambda name: Layout(name, None))
+    monkeypatch.setattr(grunwald1993_captures, "statistics_of", lambda _, __: allocator)
+    monkeypatch.setattr(grunwald1993_captures, "program_of", lambda *_: RealProgram("make", ("make",)))
+    monkeypatch.setattr(grunwald1993_captures, "require_program", str)
+    monkeypatch.setattr(grunwald1993_captures.native, "find", Path)
+    (tmp_path / "probe.json").touch()
+    runner = grunwald1993_captures.CaptureRunner(tmp_path, tmp_path / "inputs")
+    for allocator in ("first_fit", "first_fit_uncoalesced", "gnu_local_padded", "size_map_3", "glibc"):
+        cell = Cell(Workload("capture"), Strategy(allocator), (("program", "MAKE"), ("input", "measured")))
+        assert runner.run(cell, "bench", 2).status == "ok"
+    assert asked == {"first_fit": True, "first_fit_uncoalesced": False, "gnu_local_padded": False,
+                     "size_map_3": False, "glibc": True}  # fmt: skip
 
 
 @pytest.mark.parametrize("spec", [ABLATION, CLASSES, TAGS], ids=lambda spec: spec.name)
