@@ -64,7 +64,7 @@ _DESCRIPTIONS = (
 _AROUND = tuple(f"fifo:line=32,size={size}K,ways=1,write=around" for size in _AROUND_KIBIBYTES)
 # Distances of pages: in every round for the programs whose faults statements ask for, and once for the figures.
 _PAGES = "distances:line=4K"
-PAGED = ("GS", "TROFF", "PTC")
+_PAGED = ("GS", "TROFF", "PTC")
 # The contents of a cache, where statements ask for them: allocators with tags, on the measured input. They make a
 # capture a quarter longer.
 _CONTENTS = f"contents:line=32,size={_ATTRIBUTED_KIBIBYTES}K,ways=1"
@@ -148,7 +148,7 @@ def descriptions_of(cell: Cell, number: int = 1) -> tuple[str, ...]:
     return (
         *_DESCRIPTIONS,
         *(_AROUND if is_first else ()),
-        *((_PAGES,) if is_first or given[PROGRAM] in PAGED else ()),
+        *((_PAGES,) if is_first or given[PROGRAM] in _PAGED else ()),
         *((_CONTENTS,) if cell.contender.name in _WITH_TAGS and given[INPUT] == MEASURED else ()),
     )
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
-from millpond.rounds.capture_tools import one_tool_folder
+from millpond.rounds.capture_tools import ToolFolder, one_tool_folder
 from millpond.rounds.layouts import layout_of
 from millpond.rounds.predicted_misses import WORST_PERCENT, predict_program
 from millpond.rounds.real_program import RealProgram
@@ -97,34 +97,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "program"
 
 
-class Tools(NamedTuple):
-    """A folder with Valgrind's tools and ours, and a capturing program that uses it."""
-
-    folder: Path
-    capture: Path
-
-
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
-    said = subprocess.run(
-        ["valgrind", "-d", "--tool=none", "true"], capture_output=True, text=True, check=False
-    ).stderr  # fmt: skip
-    started = re.search(r"launching (\S+)/none-amd64-linux", said)
-    if started is None:
-        pytest.skip("where Valgrind's tools lie is not known")
-    ours = PROGRAM.parent.parent / "lib" / "millpond" / "valgrind"
-    if not (ours / "millpond-amd64-linux").exists():
-        pytest.skip("our tool was not built, because Valgrind's headers are missing")
-    place = tmp_path_factory.mktemp("tools").resolve()
-    folder = place / "lib" / "millpond" / "valgrind"
-    folder.mkdir(parents=True)
-    for source in (Path(started[1]), ours):
-        for each in source.iterdir():
-            link = folder / each.name
-            link.unlink(missing_ok=True)
-            link.symlink_to(each.resolve())
-    (place / "bin").mkdir()
-    return Tools(folder, Path(shutil.copy(CAPTURE, place / "bin")))
+def tools(tmp_path_factory: pytest.TempPathFactory) -> ToolFolder:
+    try:
+        return one_tool_folder(tmp_path_factory.mktemp("tools"))
+    except Failure as failure:
+        pytest.skip(failure.message)
 
 
 def under(tool: str, *arguments: str) -> list[str]:
@@ -208,7 +186,9 @@ def test_misses_equal_those_of_cachegrind(name: str, compiled: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("name", mostly_more(PROGRAMS, next(iter(PROGRAMS))))
-def test_captured_misses_equal_those_of_cachegrind(name: str, compiled: Path, tools: Tools, tmp_path: Path) -> None:
+def test_captured_misses_equal_those_of_cachegrind(
+    name: str, compiled: Path, tools: ToolFolder, tmp_path: Path
+) -> None:
     command = [str(compiled) if word == "COMPILED" else word for word in PROGRAMS[name]]
     if not shutil.which(command[0]):
         pytest.skip(f"{command[0]} is not installed")
@@ -233,10 +213,10 @@ def test_captured_misses_equal_those_of_cachegrind(name: str, compiled: Path, to
         assert abs(misses - expected_misses) <= max(1, ALIKE * references), cache
 
 
+@pytest.mark.usefixtures("tools")
 def test_misses_on_another_malloc_are_predicted_from_a_recording(tmp_path: Path) -> None:
     """`sort` recorded on glibc and played on a first-fit malloc, against Cachegrind on that malloc."""
     try:
-        one_tool_folder(tmp_path)
         layout_of("first_fit")
     except Failure as failure:
         pytest.skip(failure.message)
